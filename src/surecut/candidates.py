@@ -1,0 +1,259 @@
+"""Candidates: what both stages and the judges said about each query's documents, as ragged columns."""
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import xxhash
+
+from surecut.arrays import Array, Bool, Float32, Float64, Int32, Int64, Strings
+from surecut.errors import InputError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+UNJUDGED = -1
+_SPLIT_SALT = b"surecut split "
+
+
+@dataclass(frozen=True)
+class Census:
+    """What was left out or changed on the way in; reported, never silently dropped."""
+
+    absent_queries: int = 0  # judged, but not in the retriever's run
+    negative_grades: int = 0  # read as 0
+    extra_reranked: int = 0  # reranker rows that are no candidates
+    filled_reranked: int = 0  # candidates the reranker run misses, placed last on request
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """Queries with their candidates in retriever order (descending score; ties: document id descending).
+
+    Row `i` of query `q` lies at `offsets[q] + i`. `grades` is UNJUDGED where there is no judgement;
+    `missed` holds, per query, the grades of judged documents that are no candidates.
+    """
+
+    query_ids: Strings
+    offsets: Int64
+    retriever: Float32
+    reranker: Float64 | None
+    grades: Int32
+    judged: Bool
+    missed: Int32
+    missed_offsets: Int64
+    doc_ids: "pl.Series | None" = None
+    groups: Strings | None = None
+    census: Census = field(default_factory=Census)
+    system: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def from_arrays(
+        cls,
+        retriever: Any,
+        reranker: Any = None,
+        relevance: Any = None,
+        *,
+        offsets: Any = None,
+        query_ids: Iterable[str] | None = None,
+        doc_ids: Any = None,
+        missed: Sequence[Any] | None = None,
+        total_relevant: Any = None,
+        group: Iterable[str] | None = None,
+    ) -> "Candidates":
+        """From 2-D arrays, or flat ones with `offsets`; rows need not be sorted.
+
+        >>> Candidates.from_arrays([[3.0, 2.0], [5.0, 1.0]], [[0.1, 0.9], [0.7, 0.2]], [[0, 1], [1, 0]])
+        Candidates(2 queries, 4 candidates, 2 judged)
+        """
+        from surecut.arraying import from_arrays
+
+        return from_arrays(
+            retriever, reranker, relevance, offsets, query_ids, doc_ids, missed, total_relevant, group
+        )
+
+    @classmethod
+    def from_frame(cls, frame: Any, qrels: Any = None, **options: Any) -> "Candidates":
+        """From a polars or pandas frame: query_id doc_id retriever reranker relevance (null: unjudged)."""
+        from surecut.alignment import from_frame
+
+        return from_frame(frame, qrels, **options)
+
+    @classmethod
+    def from_dicts(
+        cls,
+        retriever: Mapping[str, Mapping[str, float]],
+        reranker: Mapping[str, Mapping[str, float]] | None = None,
+        qrels: Mapping[str, Mapping[str, int]] | None = None,
+        **options: Any,
+    ) -> "Candidates":
+        """From `{query: {doc: score}}`, the shape that ranx, pytrec_eval and BEIR use."""
+        from surecut.alignment import from_dicts
+
+        return from_dicts(retriever, reranker, qrels, **options)
+
+    def __len__(self) -> int:
+        return self.query_ids.size
+
+    def __repr__(self) -> str:
+        return (
+            f"Candidates({len(self):,} queries, {self.retriever.size:,} candidates, "
+            f"{int(self.judged.sum()):,} judged)"
+        )
+
+    @property
+    def lengths(self) -> Int64:
+        """How many candidates each query has."""
+        return np.diff(self.offsets)
+
+    @property
+    def units(self) -> Strings:
+        """What counts as one independent draw: the query, or its group."""
+        return self.query_ids if self.groups is None else self.groups
+
+    @property
+    def without_relevant(self) -> int:
+        """Judged queries with no relevant document: they stay, with measure 0."""
+        found = np.concatenate(([0], np.cumsum(self.grades > 0)))
+        here = found[self.offsets[1:]] - found[self.offsets[:-1]]
+        beyond = np.concatenate(([0], np.cumsum(self.missed > 0)))
+        there = beyond[self.missed_offsets[1:]] - beyond[self.missed_offsets[:-1]]
+        return int(np.sum(self.judged & (here + there == 0)))
+
+    def take(self, queries: Array) -> "Candidates":
+        """Some queries, by position, in the order given."""
+        rows, offsets = _ragged_rows(self.offsets, queries)
+        missed_rows, missed_offsets = _ragged_rows(self.missed_offsets, queries)
+        return replace(
+            self,
+            query_ids=self.query_ids[queries],
+            offsets=offsets,
+            retriever=self.retriever[rows],
+            reranker=None if self.reranker is None else self.reranker[rows],
+            grades=self.grades[rows],
+            judged=self.judged[queries],
+            missed=self.missed[missed_rows],
+            missed_offsets=missed_offsets,
+            doc_ids=None if self.doc_ids is None else self.doc_ids.gather(rows),
+            groups=None if self.groups is None else self.groups[queries],
+        )
+
+    def select(self, query_ids: Iterable[str]) -> "Candidates":
+        """Some queries, by id, in the order given."""
+        place = {query: position for position, query in enumerate(self.query_ids)}
+        wanted = list(query_ids)
+        for query in wanted:
+            if query not in place:
+                raise InputError(f"no query '{query}' among these candidates")
+        return self.take(np.array([place[query] for query in wanted], dtype=np.int64))
+
+    def split(self, shares: Sequence[float], seed: int = 0) -> tuple["Candidates", ...]:
+        """Disjoint parts by a hash of each query's id (or group), whatever order the queries come in."""
+        if not shares or min(shares) <= 0 or sum(shares) > 1 + 1e-9:
+            raise InputError(f"shares must be positive and add up to at most 1, not {tuple(shares)}")
+        place = hashed_share(self.units, _SPLIT_SALT + str(seed).encode())
+        edges = np.concatenate(([0.0], np.cumsum(shares)))
+        edges[-1] = np.inf if sum(shares) > 1 - 1e-9 else edges[-1]
+        return tuple(
+            self.take(np.flatnonzero((place >= low) & (place < high)))
+            for low, high in zip(edges[:-1], edges[1:], strict=True)
+        )
+
+    def cut(self, depth: int | None) -> "Candidates":
+        """The first `depth` of each list; relevant documents beyond it count as missed."""
+        if depth is None or (lengths := self.lengths).max(initial=0) <= depth:
+            return self
+        kept = np.minimum(lengths, depth)
+        rank = np.arange(self.retriever.size) - np.repeat(self.offsets[:-1], lengths)
+        stays = rank < depth
+        owner = np.repeat(np.arange(len(self)), lengths)
+        lost = ~stays & (self.grades != UNJUDGED)
+        missed_owner = np.concatenate((np.repeat(np.arange(len(self)), np.diff(self.missed_offsets)), owner[lost]))
+        missed, missed_offsets = ragged(
+            missed_owner, np.concatenate((self.missed, self.grades[lost])), len(self)
+        )
+        return replace(
+            self,
+            offsets=offsets_of(kept),
+            retriever=self.retriever[stays],
+            reranker=None if self.reranker is None else self.reranker[stays],
+            grades=self.grades[stays],
+            missed=missed,
+            missed_offsets=missed_offsets,
+            doc_ids=None if self.doc_ids is None else self.doc_ids.filter(stays),
+        )
+
+    def with_groups(self, groups: Mapping[str, str]) -> "Candidates":
+        """Make one unit of all queries with the same group; a query without one is a unit of its own."""
+        named = [groups.get(query, query) for query in self.query_ids]
+        return replace(self, groups=np.array(named, dtype=object))
+
+    def fingerprint(self) -> str:
+        """A hash of scores and judgements by query id; the order and the format of the input leave no trace.
+
+        Document ids take no part: they decide ties, and the order of the scores shows the outcome.
+        """
+        return combine_digests(self.query_ids, self._query_digests())
+
+    def _query_digests(self) -> list[bytes]:
+        digest = xxhash.xxh3_128_digest
+        judged_rows = np.flatnonzero(self.grades != UNJUDGED)
+        bounds = np.searchsorted(judged_rows, self.offsets)
+        judged_ranks = (
+            judged_rows - self.offsets[np.searchsorted(self.offsets, judged_rows, side="right") - 1]
+        )
+        judgements = np.stack((judged_ranks, self.grades[judged_rows]), axis=1).astype("<i8")
+        retriever = memoryview(self.retriever.astype("<f4", copy=False)).cast("B")
+        reranker = None
+        if self.reranker is not None:
+            reranker = memoryview(self.reranker.astype("<f8", copy=False)).cast("B")
+        missed = self.missed.astype("<i4", copy=False)
+        offsets, missed_offsets = self.offsets.tolist(), self.missed_offsets.tolist()
+        digests = []
+        for q in range(len(self)):
+            low, high = offsets[q], offsets[q + 1]
+            parts = [
+                digest(retriever[4 * low : 4 * high]),
+                b"" if reranker is None else digest(reranker[8 * low : 8 * high]),
+                judgements[bounds[q] : bounds[q + 1]].tobytes(),
+                missed[missed_offsets[q] : missed_offsets[q + 1]].tobytes(),
+                b"judged" if self.judged[q] else b"",
+                b"" if self.groups is None else str(self.groups[q]).encode(),
+            ]
+            digests.append(digest(b"".join(len(part).to_bytes(8, "little") + part for part in parts)))
+        return digests
+
+
+def combine_digests(query_ids: Iterable[str], digests: Iterable[bytes]) -> str:
+    """One hash over per-query digests in query-id order, so that shards can be merged in any order."""
+    whole = hashlib.blake2b(digest_size=16)
+    for query, digest in sorted(zip(query_ids, digests, strict=True)):
+        encoded = query.encode()
+        whole.update(len(encoded).to_bytes(8, "little") + encoded + digest)
+    return whole.hexdigest()
+
+
+def hashed_share(ids: Iterable[str], salt: bytes) -> Float64:
+    """A number in [0, 1) for each id that depends on nothing but the id and the salt."""
+    hashes = [int.from_bytes(hashlib.blake2b(salt + i.encode(), digest_size=8).digest(), "big") for i in ids]
+    return np.array(hashes, dtype=np.uint64) / 2.0**64
+
+
+def offsets_of(lengths: Array) -> Int64:
+    """Where each of several consecutive parts begins, and where the last one ends."""
+    return np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
+
+
+def ragged(owner: Array, values: Int32, owners: int) -> tuple[Int32, Int64]:
+    """Values gathered by owner, each owner's in descending order, with offsets."""
+    order = np.lexsort((-values, owner))
+    return values[order], offsets_of(np.bincount(owner, minlength=owners))
+
+
+def _ragged_rows(offsets: Int64, queries: Array) -> tuple[Int64, Int64]:
+    lengths = np.diff(offsets)[queries]
+    taken = offsets_of(lengths)
+    rows = np.arange(taken[-1]) + np.repeat(offsets[:-1][queries] - taken[:-1], lengths)
+    return rows, taken

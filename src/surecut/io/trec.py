@@ -1,0 +1,178 @@
+"""TREC runs and qrels, read as they come: any white space, any compression, any order of lines.
+
+A clean file (one kind of separator, once between two fields) goes straight through polars' parallel reader.
+Anything else is read line by line, slower, and the first line that is wrong is named.
+"""
+
+import bz2
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from surecut.alignment import QREL_COLUMNS, RUN_COLUMNS, Absent, MissingReranker, from_runs
+from surecut.candidates import Candidates
+from surecut.errors import InputError
+
+RUN_FIELDS = {"query_id": pl.String, "Q0": pl.String, "doc_id": pl.String, "rank": pl.String, "score": pl.Float64, "tag": pl.String}
+QREL_FIELDS = {"query_id": pl.String, "iteration": pl.String, "doc_id": pl.String, "relevance": pl.Int64}
+BEIR_FIELDS = {"query_id": pl.String, "doc_id": pl.String, "relevance": pl.Int64}
+
+_NEWLINE_ONLY = "\x1f"  # a separator that text files do not hold: one column, the line
+
+Path_ = str | Path
+
+
+def read_trec(
+    retriever: Path_,
+    reranker: Path_ | None = None,
+    qrels: Path_ | None = None,
+    *,
+    depth: int | None = None,
+    missing_reranker: MissingReranker = "error",
+    absent: Absent = "skip",
+) -> Candidates:
+    """Candidates from two TREC runs and a qrels file.
+
+    >>> read_trec("bm25.run", "mono.run", "qrels.txt", depth=1000)  # doctest: +SKIP
+    """
+    return from_runs(
+        read_run(retriever),
+        None if reranker is None else read_run(reranker),
+        None if qrels is None else read_qrels(qrels),
+        depth=depth,
+        missing_reranker=missing_reranker,
+        absent=absent,
+    )
+
+
+def read_run(path: Path_) -> pl.DataFrame:
+    """query_id doc_id score; the rank column and the tag are not looked at."""
+    frame = _read(path, RUN_FIELDS, RUN_COLUMNS)
+    if frame.height == 0:
+        raise InputError(f"{path}: no lines; a run has lines like 'q1 Q0 doc7 1 13.2 bm25'")
+    return frame
+
+
+def read_qrels(path: Path_) -> pl.DataFrame:
+    """query_id doc_id relevance, from four TREC columns or BEIR's three with their header."""
+    source = _open(path)
+    fields = BEIR_FIELDS if _is_beir(source, path) else QREL_FIELDS
+    frame = _read(path, fields, QREL_COLUMNS, source)
+    if frame.height == 0:
+        raise InputError(f"{path}: no lines; judgements are lines like 'q1 0 doc7 1'")
+    return frame
+
+
+def _open(path: Path_) -> Any:
+    """What polars can read from: the path itself, or bytes where it cannot."""
+    if str(path) == "-":
+        return sys.stdin.buffer.read()
+    try:
+        with open(path, "rb") as file:
+            magic = file.read(3)
+        if magic == b"BZh":
+            with bz2.open(path) as file:
+                return file.read()
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or error}") from None
+    return Path(path)
+
+
+def _head(source: Any, path: Path_, lines: int = 1) -> list[str]:
+    frame = _csv(source, path, _NEWLINE_ONLY, {"line": pl.String}, ["line"], n_rows=lines)
+    return [line or "" for line in frame["line"].to_list()]
+
+
+def _is_beir(source: Any, path: Path_) -> bool:
+    """BEIR's header is 'query-id corpus-id score' (tabs)."""
+    first = (_head(source, path) or [""])[0].lower().split()
+    return len(first) == 3 and first[0].strip("\ufeff").replace("_", "-") in ("query-id", "qid", "query")
+
+
+def _csv(
+    source: Any, path: Path_, separator: str, schema: dict[str, Any], wanted: Sequence[str], **options: Any
+) -> pl.DataFrame:
+    try:
+        scan = pl.scan_csv(
+            source,
+            separator=separator,
+            has_header=False,
+            schema=schema,
+            quote_char=None,
+            raise_if_empty=False,
+            glob=False,
+            **options,
+        )
+        return scan.select(wanted).collect()
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or error}") from None
+
+
+def _read(path: Path_, fields: dict[str, Any], wanted: tuple[str, ...], source: Any = None) -> pl.DataFrame:
+    source = _open(path) if source is None else source
+    header = 1 if fields is BEIR_FIELDS else 0
+    first = (_head(source, path) or [""])[0]
+    separator, other = ("\t", " ") if "\t" in first else (" ", "\t")
+    last = list(fields)[-1]  # null in a line that is too short
+    try:
+        frame = _csv(source, path, separator, fields, list(dict.fromkeys((*wanted, last))), skip_lines=header)
+    except pl.exceptions.PolarsError:
+        return _read_lines(source, path, fields, wanted, header)
+    clean = sum(frame.null_count().row(0)) == 0 and (wanted[-1] != "score" or frame["score"].is_finite().all())
+    ids = ("query_id", "doc_id")
+    if clean and not any(frame[name].str.contains(other, literal=True).any() for name in ids):
+        return frame.select(wanted)
+    return _read_lines(source, path, fields, wanted, header)
+
+
+def _read_lines(
+    source: Any, path: Path_, fields: dict[str, Any], wanted: tuple[str, ...], header: int
+) -> pl.DataFrame:
+    """The patient way: split every line at white space, and name the first one that is wrong."""
+    try:
+        lines = _csv(
+            source,
+            path,
+            _NEWLINE_ONLY,
+            {"line": pl.String},
+            ["number", "line"],
+            row_index_name="number",
+            row_index_offset=1,
+        )
+    except pl.exceptions.PolarsError as error:
+        raise InputError(f"{path}: not a text file in UTF-8 ({str(error).splitlines()[0]})") from None
+    split = (
+        lines.slice(header)
+        .with_columns(pl.col("line").str.strip_chars())
+        .filter(pl.col("line").is_not_null() & (pl.col("line") != ""))
+        .with_columns(pl.col("line").str.extract_all(r"[^ \t\r\x0b\x0c]+").alias("fields"))
+    )
+    wrong = split.filter(pl.col("fields").list.len() != len(fields))
+    if wrong.height:
+        raise InputError(_column_complaint(path, wrong.row(0, named=True), fields))
+    columns = {name: pl.col("fields").list.get(i) for i, name in enumerate(fields)}
+    frame = split.select("number", **columns)
+    value = wanted[-1]
+    numbers = frame[value].cast(pl.Float64, strict=False)
+    bad = numbers.is_null() | (numbers.is_not_null() & ~numbers.is_finite())
+    if value == "relevance":
+        bad = bad | (numbers != numbers.floor())
+    if bad.any():
+        row = int(bad.arg_max() or 0)
+        what = "score is not a finite number" if value == "score" else "grade is not a whole number"
+        raise InputError(f"{path}, line {frame['number'][row]}: the {what}: '{frame[value][row]}'")
+    return frame.with_columns(numbers.cast(fields[value]).alias(value)).select(wanted)
+
+
+def _column_complaint(path: Path_, line: dict[str, Any], fields: dict[str, Any]) -> str:
+    found = line["fields"]
+    where = f"{path}, line {line['number']}"
+    if len(found) == 3 and fields is RUN_FIELDS:
+        return (
+            f"{where}: three columns, so this run has no scores (MS MARCO's 'query document rank'); surecut "
+            "needs the scores: write the run in TREC format, 'query Q0 document rank score tag'"
+        )
+    return f"{where}: {len(found)} columns where {len(fields)} are expected ({' '.join(fields)})"

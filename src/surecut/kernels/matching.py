@@ -1,0 +1,60 @@
+"""Finding documents of one list in another, query by query, through 64-bit hashes of their ids."""
+
+import numpy as np
+import numpy.typing as npt
+
+from surecut.arrays import Float32, Int64
+from surecut.kernels.jit import kernel
+
+Hashes = npt.NDArray[np.uint64]
+
+
+@kernel
+def match_rows(
+    offsets: Int64, hashes: Hashes, other_low: Int64, other_high: Int64, other_hashes: Hashes
+) -> tuple[Int64, int, int]:
+    """For each row of the other list, the row here with the same hash in the same query, or -1.
+
+    Query `q` is `other_low[q]` to `other_high[q]` over there. Also returns two rows here that share a hash
+    within one query (-1, -1 if none do).
+    """
+    matched = np.full(other_hashes.size, -1, np.int64)
+    longest = 1
+    for q in range(offsets.size - 1):
+        longest = max(longest, offsets[q + 1] - offsets[q])
+    slots = 2
+    while slots < 2 * longest:
+        slots *= 2
+    mask = np.uint64(slots - 1)
+    rows = np.empty(slots, np.int64)
+    stamps = np.full(slots, -1, np.int64)
+    first_twin = -1
+    second_twin = -1
+    for q in range(offsets.size - 1):
+        for row in range(offsets[q], offsets[q + 1]):
+            slot = hashes[row] & mask
+            while stamps[slot] == q:
+                if hashes[rows[slot]] == hashes[row] and first_twin < 0:
+                    first_twin = rows[slot]
+                    second_twin = row
+                slot = (slot + np.uint64(1)) & mask
+            stamps[slot] = q
+            rows[slot] = row
+        for row in range(other_low[q], other_high[q]):
+            slot = other_hashes[row] & mask
+            while stamps[slot] == q:
+                if hashes[rows[slot]] == other_hashes[row]:
+                    matched[row] = rows[slot]
+                    break
+                slot = (slot + np.uint64(1)) & mask
+    return matched, first_twin, second_twin
+
+
+@kernel
+def descending_order(scores: Float32, offsets: Int64) -> Int64:
+    """Rows in descending score within each query; equal scores stay in the order given."""
+    order = np.empty(scores.size, np.int64)
+    for q in range(offsets.size - 1):
+        low, high = offsets[q], offsets[q + 1]
+        order[low:high] = low + np.argsort(-scores[low:high], kind="mergesort")
+    return order

@@ -1,0 +1,144 @@
+"""Rules: what a candidate's key is. Every rule keeps `key >= threshold`, a prefix of the retriever's list."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from surecut.arrays import Float64
+from surecut.candidates import Candidates
+from surecut.errors import InputError
+from surecut.kernels import keys as kernels
+from surecut.registry import Registry
+
+KEEP_EVERYTHING = -math.inf
+
+GRID_SIZE = 4095
+"""Steps of a fixed grid, beside its first one, which keeps everything."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A family of nested survivor sets, indexed by a threshold.
+
+    `starts` and `grid_range` are fixed without any data; a rule whose scale belongs to the retriever has
+    none, and places them on queries that take no part in the certificate.
+    """
+
+    name: str
+    sentence: str
+    code: int
+    parameters: Mapping[str, float] = field(default_factory=dict)
+    normalises: bool = False  # does a key depend on the whole list?
+    starts: tuple[float, ...] | None = None  # beside "keep everything"
+    grid_range: tuple[float, float] | None = None
+    fits_temperature: bool = False
+
+    def __str__(self) -> str:
+        inside = ", ".join(f"{name}={value:g}" for name, value in self.parameters.items())
+        return f"{self.name}({inside})" if inside else self.name
+
+    @property
+    def scale(self) -> float:
+        """What the kernel divides scores by (beside the query's own spread)."""
+        return self.parameters.get("scale", self.parameters.get("temperature", 1.0))
+
+    @property
+    def prior(self) -> float:
+        return self.parameters.get("rank_prior", 0.0)
+
+    @property
+    def scale_free(self) -> bool:
+        return self.grid_range is not None
+
+    def with_parameters(self, parameters: Mapping[str, float]) -> "Rule":
+        """The same rule with some parameters set otherwise."""
+        for name, value in parameters.items():
+            if name not in self.parameters:
+                known = ", ".join(self.parameters) or "none"
+                raise InputError(f"rule '{self.name}' has no parameter '{name}' (it has: {known})")
+            lowest_allowed = value >= 0 if name == "rank_prior" else value > 0
+            if not (math.isfinite(value) and lowest_allowed):
+                raise InputError(f"rule '{self.name}': {name}={value:g} is out of range")
+        return replace(self, parameters={**self.parameters, **parameters})
+
+    def keys(self, data: Candidates) -> Float64:
+        """The key of every candidate, in the order of `data`."""
+        filled = np.empty(data.retriever.size)
+        kernels.fill_keys(data.retriever, data.offsets, self.code, self.scale, self.prior, filled)
+        return filled
+
+    def grid(self) -> Float64:
+        """Thresholds fixed without data, from "keep everything" upwards."""
+        if self.grid_range is None:
+            raise InputError(f"rule '{self.name}' has no scale of its own to fix a grid on")
+        low, high = self.grid_range
+        return np.concatenate(([KEEP_EVERYTHING], np.linspace(low, high, GRID_SIZE)))
+
+
+RULES = Registry(
+    "rule",
+    Rule(
+        "softmax",
+        "softmax over the query's own list times a 1/rank prior; nothing to fit, any score scale",
+        kernels.SOFTMAX,
+        {"scale": 0.75, "rank_prior": 1.0},
+        normalises=True,
+        starts=(-13.0, -10.5),
+        grid_range=(-30.0, 0.0),
+    ),
+    Rule(
+        "softmax-fitted",
+        "softmax with one temperature fitted on other queries, as in the paper",
+        kernels.SOFTMAX_FITTED,
+        {"temperature": 1.0},
+        normalises=True,
+        starts=(-8.0, -6.0),
+        grid_range=(-30.0, 0.0),
+        fits_temperature=True,
+    ),
+    Rule("score", "the raw score: what an engine's own score cut-off executes", kernels.SCORE),
+    Rule("gap", "the score's distance to the query's best", kernels.GAP),
+    Rule(
+        "zscore",
+        "standard deviations above the query's mean score",
+        kernels.ZSCORE,
+        normalises=True,
+        starts=(0.25, 1.5),
+        grid_range=(-10.0, 30.0),
+    ),
+    Rule(
+        "rank",
+        "a rank cut-off: what top_k and window sizes execute",
+        kernels.RANK,
+        starts=(-300.0, -50.0),
+        grid_range=(-float(GRID_SIZE), -1.0),
+    ),
+    Rule(
+        "mass",
+        "softmax mass before the candidate (top-p)",
+        kernels.MASS,
+        normalises=True,
+        starts=(-0.95, -0.7),
+        grid_range=(-1.0, 0.0),
+    ),
+)
+
+
+def as_rule(rule: "str | Rule") -> Rule:
+    """Read a rule: 'softmax', or 'softmax(scale=1, rank_prior=0)'."""
+    if isinstance(rule, Rule):
+        return rule
+    name, _, inside = rule.partition("(")
+    chosen = RULES[name.strip()]
+    if not inside:
+        return chosen
+    try:
+        pairs = (part.split("=") for part in inside.rstrip(") ").split(",") if part.strip())
+        parameters = {key.strip(): float(value) for key, value in pairs}
+    except ValueError:
+        raise InputError(f"cannot read rule '{rule}': write it like softmax(scale=1, rank_prior=0)") from None
+    return chosen.with_parameters(parameters)
+
+
