@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from surecut.arrays import Array, Float64, Int32, Int64, Strings
-from surecut.candidates import UNJUDGED, Candidates, Census, offsets_of
+from surecut.candidates import UNJUDGED, Candidates, Census, counts_by_query, offsets_of
 from surecut.errors import InputError
 from surecut.ordering import as_float32, retriever_order
 
@@ -101,10 +101,7 @@ def _refuse_non_finite(scores: Array, offsets: Int64, names: Strings, what: str)
         row = int(np.argmin(finite))
         query = int(np.searchsorted(offsets, row, side="right")) - 1
         raise InputError(
-            f"{what} score of query '{names[query]}', candidate {row - offsets[query]}: "
-            f"not a finite 32-bit number; remove the candidate or mend its score"
-            if what == "retriever"
-            else f"{what} score of query '{names[query]}', candidate {row - offsets[query]}: not finite"
+            f"the {what} score of query '{names[query]}', candidate {row - offsets[query]} is not a finite number"
         )
 
 
@@ -130,8 +127,7 @@ def _missed(
         raise InputError("give missed= or total_relevant=, not both")
     if total_relevant is not None:
         totals = np.broadcast_to(np.asarray(total_relevant, dtype=np.int64), (queries,))
-        found = np.concatenate(([0], np.cumsum(grades > 0)))
-        short = totals - (found[offsets[1:]] - found[offsets[:-1]])
+        short = totals - counts_by_query(grades > 0, offsets)
         if np.any(short < 0):
             query = int(np.argmin(short))
             raise InputError(f"total_relevant of query {query} is below its relevant candidates")

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 import xxhash
 
 from surecut.arrays import Array, Bool, Float32, Float64, Int32, Int64, Strings
@@ -116,11 +117,9 @@ class Candidates:
     @property
     def without_relevant(self) -> int:
         """Judged queries with no relevant document: they stay, with measure 0."""
-        found = np.concatenate(([0], np.cumsum(self.grades > 0)))
-        here = found[self.offsets[1:]] - found[self.offsets[:-1]]
-        beyond = np.concatenate(([0], np.cumsum(self.missed > 0)))
-        there = beyond[self.missed_offsets[1:]] - beyond[self.missed_offsets[:-1]]
-        return int(np.sum(self.judged & (here + there == 0)))
+        found = counts_by_query(self.grades > 0, self.offsets)
+        beyond = counts_by_query(self.missed > 0, self.missed_offsets)
+        return int(np.sum(self.judged & (found + beyond == 0)))
 
     def take(self, queries: Array) -> "Candidates":
         """Some queries, by position, in the order given."""
@@ -191,54 +190,57 @@ class Candidates:
         return replace(self, groups=np.array(named, dtype=object))
 
     def fingerprint(self) -> str:
-        """A hash of scores and judgements by query id; the order and the format of the input leave no trace.
+        """A hash of scores and relevant grades by query id; order and format of the input leave no trace.
 
         Document ids take no part: they decide ties, and the order of the scores shows the outcome.
         """
         return combine_digests(self.query_ids, self._query_digests())
 
     def _query_digests(self) -> list[bytes]:
-        digest = xxhash.xxh3_128_digest
-        judged_rows = np.flatnonzero(self.grades != UNJUDGED)
-        bounds = np.searchsorted(judged_rows, self.offsets)
-        judged_ranks = (
-            judged_rows - self.offsets[np.searchsorted(self.offsets, judged_rows, side="right") - 1]
-        )
-        judgements = np.stack((judged_ranks, self.grades[judged_rows]), axis=1).astype("<i8")
         retriever = memoryview(self.retriever.astype("<f4", copy=False)).cast("B")
-        reranker = None
+        reranker = memoryview(b"")
         if self.reranker is not None:
             reranker = memoryview(self.reranker.astype("<f8", copy=False)).cast("B")
-        missed = self.missed.astype("<i4", copy=False)
-        offsets, missed_offsets = self.offsets.tolist(), self.missed_offsets.tolist()
+        width = 0 if self.reranker is None else 8
+        relevant = np.flatnonzero(self.grades > 0)
+        found = np.searchsorted(relevant, self.offsets)
+        ranks = relevant - np.repeat(self.offsets[:-1], np.diff(found))
+        judgements = np.stack((ranks, self.grades[relevant]), axis=1).astype("<i8").tobytes()
+        lost = np.flatnonzero(self.missed > 0)
+        missed = self.missed[lost].astype("<i8").tobytes()
+        rows, seen, unseen = self.offsets.tolist(), found.tolist(), np.searchsorted(lost, self.missed_offsets).tolist()
         digests = []
-        for q in range(len(self)):
-            low, high = offsets[q], offsets[q + 1]
-            parts = [
-                digest(retriever[4 * low : 4 * high]),
-                b"" if reranker is None else digest(reranker[8 * low : 8 * high]),
-                judgements[bounds[q] : bounds[q + 1]].tobytes(),
-                missed[missed_offsets[q] : missed_offsets[q + 1]].tobytes(),
-                b"judged" if self.judged[q] else b"",
-                b"" if self.groups is None else str(self.groups[q]).encode(),
-            ]
-            digests.append(digest(b"".join(len(part).to_bytes(8, "little") + part for part in parts)))
+        for q, (judged, low, high) in enumerate(zip(self.judged.tolist(), rows, rows[1:], strict=False)):
+            whole = xxhash.xxh3_128(retriever[4 * low : 4 * high])
+            whole.update(reranker[width * low : width * high])
+            tail = judgements[16 * seen[q] : 16 * seen[q + 1]] + missed[8 * unseen[q] : 8 * unseen[q + 1]]
+            group = b"" if self.groups is None else self.groups[q].encode()
+            whole.update(b"%b%b%d %d %d" % (tail, group, high - low, seen[q + 1] - seen[q], judged))
+            digests.append(whole.digest())
         return digests
 
 
 def combine_digests(query_ids: Iterable[str], digests: Iterable[bytes]) -> str:
     """One hash over per-query digests in query-id order, so that shards can be merged in any order."""
-    whole = hashlib.blake2b(digest_size=16)
-    for query, digest in sorted(zip(query_ids, digests, strict=True)):
-        encoded = query.encode()
-        whole.update(len(encoded).to_bytes(8, "little") + encoded + digest)
-    return whole.hexdigest()
+    parts = [(query.encode(), digest) for query, digest in zip(query_ids, digests, strict=True)]
+    joined = b"".join(b"%d %b%b" % (len(query), query, digest) for query, digest in sorted(parts))
+    return hashlib.blake2b(joined, digest_size=16).hexdigest()
+
+
+def counts_by_query(flags: Bool, offsets: Int64) -> Int64:
+    """How many rows of each query carry the flag."""
+    return np.diff(np.searchsorted(np.flatnonzero(flags), offsets))
+
+
+def hashed(ids: Iterable[str], salt: bytes) -> npt.NDArray[np.uint64]:
+    """A number for each id that depends on nothing but the id and the salt."""
+    joined = b"".join(hashlib.blake2b(salt + each.encode(), digest_size=8).digest() for each in ids)
+    return np.frombuffer(joined, dtype=">u8").astype(np.uint64)
 
 
 def hashed_share(ids: Iterable[str], salt: bytes) -> Float64:
-    """A number in [0, 1) for each id that depends on nothing but the id and the salt."""
-    hashes = [int.from_bytes(hashlib.blake2b(salt + i.encode(), digest_size=8).digest(), "big") for i in ids]
-    return np.array(hashes, dtype=np.uint64) / 2.0**64
+    """`hashed`, as a number between 0 and 1."""
+    return hashed(ids, salt) / 2.0**64
 
 
 def offsets_of(lengths: Array) -> Int64:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from surecut.arrays import Array, Float64, Int32, Int64
+from surecut.candidates import counts_by_query
 from surecut.errors import InputError
 from surecut.registry import Registry
 
@@ -72,7 +73,9 @@ class Measure:
         """What each query's sum is divided by: the ideal gain for nDCG, the relevant documents elsewhere."""
         if self.family.graded:
             return _ideal_gains(grades, offsets, missed, missed_offsets, self.cutoff)
-        return _counts(grades >= self.rel, offsets) + _counts(missed >= self.rel, missed_offsets)
+        found = counts_by_query(grades >= self.rel, offsets)
+        beyond = counts_by_query(missed >= self.rel, missed_offsets)
+        return (found + beyond).astype(np.float64)
 
 
 @dataclass(frozen=True)
@@ -133,12 +136,6 @@ def _parse(text: str) -> Measure:
     if not isinstance(rel, int) or rel < 1:
         raise InputError(f"measure '{text}': rel must be a whole number of at least 1")
     return Measure(family, cutoff, rel)
-
-
-def _counts(flags: Array, offsets: Int64) -> Float64:
-    running = np.concatenate(([0], np.cumsum(flags)))
-    counts: Float64 = (running[offsets[1:]] - running[offsets[:-1]]).astype(np.float64)
-    return counts
 
 
 def _ideal_gains(

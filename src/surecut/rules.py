@@ -1,18 +1,24 @@
 """Rules: what a candidate's key is. Every rule keeps `key >= threshold`, a prefix of the retriever's list."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from surecut.arrays import Float64
-from surecut.candidates import Candidates
 from surecut.errors import InputError
 from surecut.kernels import keys as kernels
 from surecut.registry import Registry
 
+if TYPE_CHECKING:
+    from surecut.candidates import Candidates
+
 KEEP_EVERYTHING = -math.inf
+
+START_SHARES = (0.3, 0.05)
+"""Share of the list that the starts beside "keep everything" are meant to keep."""
 
 GRID_SIZE = 4095
 """Steps of a fixed grid, beside its first one, which keeps everything."""
@@ -22,8 +28,8 @@ GRID_SIZE = 4095
 class Rule:
     """A family of nested survivor sets, indexed by a threshold.
 
-    `starts` and `grid_range` are fixed without any data; a rule whose scale belongs to the retriever has
-    none, and places them on queries that take no part in the certificate.
+    `starts` (of a depth) and `grid_range` are fixed without any data; a rule whose scale belongs to the
+    retriever has none, and places them on queries that take no part in the certificate.
     """
 
     name: str
@@ -31,7 +37,7 @@ class Rule:
     code: int
     parameters: Mapping[str, float] = field(default_factory=dict)
     normalises: bool = False  # does a key depend on the whole list?
-    starts: tuple[float, ...] | None = None  # beside "keep everything"
+    starts: Callable[[int], tuple[float, ...]] | None = None  # beside "keep everything"
     grid_range: tuple[float, float] | None = None
     fits_temperature: bool = False
 
@@ -48,10 +54,6 @@ class Rule:
     def prior(self) -> float:
         return self.parameters.get("rank_prior", 0.0)
 
-    @property
-    def scale_free(self) -> bool:
-        return self.grid_range is not None
-
     def with_parameters(self, parameters: Mapping[str, float]) -> "Rule":
         """The same rule with some parameters set otherwise."""
         for name, value in parameters.items():
@@ -61,9 +63,13 @@ class Rule:
             lowest_allowed = value >= 0 if name == "rank_prior" else value > 0
             if not (math.isfinite(value) and lowest_allowed):
                 raise InputError(f"rule '{self.name}': {name}={value:g} is out of range")
-        return replace(self, parameters={**self.parameters, **parameters})
+        fits = self.fits_temperature and "temperature" not in parameters
+        return replace(self, parameters={**self.parameters, **parameters}, fits_temperature=fits)
 
-    def keys(self, data: Candidates) -> Float64:
+    def to_json(self) -> dict[str, Any]:
+        return {"name": self.name, "parameters": dict(self.parameters)}
+
+    def keys(self, data: "Candidates") -> Float64:
         """The key of every candidate, in the order of `data`."""
         filled = np.empty(data.retriever.size)
         kernels.fill_keys(data.retriever, data.offsets, self.code, self.scale, self.prior, filled)
@@ -77,6 +83,11 @@ class Rule:
         return np.concatenate(([KEEP_EVERYTHING], np.linspace(low, high, GRID_SIZE)))
 
 
+def _softmax_starts(depth: int) -> tuple[float, ...]:
+    """Keys at 30% and 5% of a flat list of that depth: log(1/depth) - log(rank)."""
+    return tuple(-math.log(depth) - math.log(max(1.0, share * depth)) for share in START_SHARES)
+
+
 RULES = Registry(
     "rule",
     Rule(
@@ -85,7 +96,7 @@ RULES = Registry(
         kernels.SOFTMAX,
         {"scale": 0.75, "rank_prior": 1.0},
         normalises=True,
-        starts=(-13.0, -10.5),
+        starts=_softmax_starts,
         grid_range=(-30.0, 0.0),
     ),
     Rule(
@@ -94,7 +105,6 @@ RULES = Registry(
         kernels.SOFTMAX_FITTED,
         {"temperature": 1.0},
         normalises=True,
-        starts=(-8.0, -6.0),
         grid_range=(-30.0, 0.0),
         fits_temperature=True,
     ),
@@ -105,14 +115,14 @@ RULES = Registry(
         "standard deviations above the query's mean score",
         kernels.ZSCORE,
         normalises=True,
-        starts=(0.25, 1.5),
+        starts=lambda depth: (0.25, 1.5),
         grid_range=(-10.0, 30.0),
     ),
     Rule(
         "rank",
         "a rank cut-off: what top_k and window sizes execute",
         kernels.RANK,
-        starts=(-300.0, -50.0),
+        starts=lambda depth: tuple(-max(1.0, round(share * depth)) for share in START_SHARES),
         grid_range=(-float(GRID_SIZE), -1.0),
     ),
     Rule(
@@ -120,7 +130,7 @@ RULES = Registry(
         "softmax mass before the candidate (top-p)",
         kernels.MASS,
         normalises=True,
-        starts=(-0.95, -0.7),
+        starts=lambda depth: (-0.8, -0.5),
         grid_range=(-1.0, 0.0),
     ),
 )
@@ -140,5 +150,3 @@ def as_rule(rule: "str | Rule") -> Rule:
     except ValueError:
         raise InputError(f"cannot read rule '{rule}': write it like softmax(scale=1, rank_prior=0)") from None
     return chosen.with_parameters(parameters)
-
-

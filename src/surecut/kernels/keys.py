@@ -210,3 +210,43 @@ def count_kept_batch(
             scores[offsets[q] : offsets[q + 1]], rule, scale, prior, threshold, min_keep, max_keep
         )
     return kept
+
+
+@kernel
+def kept_at(keys: Float64, offsets: Int64, threshold: float, min_keep: int, max_keep: int) -> Int64:
+    """How many of each query's candidates survive, from keys that are known (falling along each list)."""
+    kept = np.empty(offsets.size - 1, np.int64)
+    for q in range(offsets.size - 1):
+        reached, beyond = offsets[q], offsets[q + 1]
+        while reached < beyond:
+            middle = (reached + beyond) // 2
+            if keys[middle] >= threshold:
+                reached = middle + 1
+            else:
+                beyond = middle
+        size = offsets[q + 1] - offsets[q]
+        kept[q] = min(max(reached - offsets[q], min_keep), max_keep, size)
+    return kept
+
+
+@kernel
+def softmax_slope(retriever: Float32, offsets: Int64, targets: Int64, inverse_temperature: float) -> float:
+    """Mean over queries of E[score] - score of the target, under softmax(inverse_temperature * score).
+
+    The derivative, in the inverse temperature, of the mean of -log softmax at `targets` (rows).
+    """
+    longest = 1
+    for q in range(offsets.size - 1):
+        longest = max(longest, offsets[q + 1] - offsets[q])
+    terms = np.empty(longest)
+    power = np.empty(longest)
+    slope = 0.0
+    for q in range(offsets.size - 1):
+        low = offsets[q]
+        scores = retriever[low : offsets[q + 1]]
+        total = softmax_terms(scores, np.float64(scores[0]), inverse_temperature, terms, power)
+        expected = 0.0
+        for i in range(scores.size):
+            expected += terms[i] * scores[i]
+        slope += expected / total - retriever[targets[q]]
+    return slope / (offsets.size - 1)

@@ -32,7 +32,7 @@ def goal_hedge(u: float, table: Float64) -> float:
     place = (math.log(u) - table[0]) * table[1]
     if place <= 0.0:
         return table[2]
-    if place >= table.size - 4:
+    if place >= table.size - 3:
         return table[table.size - 1]
     low = int(place)
     share = place - low

@@ -1,0 +1,58 @@
+"""surecut: how few candidates does your reranker have to see, with a guarantee?"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from surecut.version import VERSION as __version__
+
+if TYPE_CHECKING:
+    from surecut.assessing import assess as assess
+    from surecut.calibration import calibrate as calibrate
+    from surecut.candidates import Candidates as Candidates
+    from surecut.certificate import Certificate as Certificate
+    from surecut.certificate import load_certificate as load_certificate
+    from surecut.checking import Check as Check
+    from surecut.errors import InputError as InputError
+    from surecut.io.table import read_table as read_table
+    from surecut.io.table import write_table as write_table
+    from surecut.io.trec import read_trec as read_trec
+    from surecut.planning import queries_needed as queries_needed
+    from surecut.simulation import simulate as simulate
+    from surecut.targets import agreement as agreement
+    from surecut.targets import at_least as at_least
+    from surecut.targets import max_drop as max_drop
+    from surecut.targets import risk as risk
+
+_HOMES = {
+    "Candidates": "candidates",
+    "Certificate": "certificate",
+    "Check": "checking",
+    "InputError": "errors",
+    "agreement": "targets",
+    "assess": "assessing",
+    "at_least": "targets",
+    "calibrate": "calibration",
+    "load_certificate": "certificate",
+    "max_drop": "targets",
+    "queries_needed": "planning",
+    "read_table": "io.table",
+    "read_trec": "io.trec",
+    "risk": "targets",
+    "simulate": "simulation",
+    "write_table": "io.table",
+}
+
+__all__ = ["__version__", *_HOMES]
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name's module when it is first asked for, so that the import itself stays quick."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'surecut' has no attribute '{name}'")
+    value = getattr(import_module(f"surecut.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,306 @@
+"""Calibration: candidates in, certificate out. Each step is a module of its own; this puts them together."""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from surecut.arrays import Array, Float64, Int64
+from surecut.baselines import empirical_threshold, published_procedure
+from surecut.candidates import Candidates, hashed
+from surecut.certificate import Certificate
+from surecut.choices import Choices, resolve
+from surecut.curves import Curves, measure_curves
+from surecut.folding import Folds, fold
+from surecut.fusion import final_scores, fit_fusion
+from surecut.kernels.keys import kept_at
+from surecut.measures import NO_CUTOFF, OwnFunction, as_measure
+from surecut.placement import placed_grid, placed_starts, threshold_for_mean
+from surecut.planning import advise
+from surecut.relaxing import relaxed_confidence, relaxed_level
+from surecut.rules import KEEP_EVERYTHING, Rule
+from surecut.statements import ASSUMPTIONS, state
+from surecut.targets import MaxDrop, Target
+from surecut.temperature import fit_temperature
+from surecut.walk import Chain, Steps, chains, farthest, walk
+
+_ORDER_SALT = b"surecut order "
+_ADVICE_SHARES = (0.05, 0.1, 0.25, 0.5, 0.75, 0.9)
+
+
+def calibrate(
+    data: Candidates,
+    *,
+    measure: str | OwnFunction = "RR@10",
+    target: Target = MaxDrop(0.01),
+    confidence: float = 0.9,
+    rule: str | Rule = "softmax",
+    test: str = "auto",
+    tail: Literal["drop", "append"] = "drop",
+    min_keep: int = 1,
+    max_keep: int | None = None,
+    depth: int | None = None,
+    fusion: float | Literal["fit"] = 0.0,
+    tune: Candidates | None = None,
+    tune_fraction: float = 0.2,
+    fit_on_calibration: bool = False,
+    procedure: Literal["walk", "paper", "est", "ert"] = "walk",
+    grid: Literal["auto", "exact", "fixed"] = "auto",
+    if_unreachable: Literal["abstain", "relax-target", "relax-confidence"] = "abstain",
+) -> Certificate:
+    """The smallest survivor sets for which the target holds with the confidence asked for.
+
+    >>> cert = calibrate(data, measure="RR@10", target=max_drop(0.01), confidence=0.9)  # doctest: +SKIP
+    """
+    choices = resolve(
+        measure=measure,
+        target=target,
+        confidence=confidence,
+        rule=rule,
+        test=test,
+        tail=tail,
+        min_keep=min_keep,
+        max_keep=max_keep,
+        depth=depth,
+        fusion=fusion,
+        tune_fraction=tune_fraction,
+        fit_on_calibration=fit_on_calibration,
+        procedure=procedure,
+        grid=grid,
+        if_unreachable=if_unreachable,
+    )
+    folds = fold(data.cut(choices.depth), choices, None if tune is None else tune.cut(choices.depth))
+    fitted = fit(folds, choices, as_measure(measure))
+    prepared = prepare(folds.calibration, choices, fitted)
+    return certificate(choices, folds, fitted, prepared, decide(choices, fitted, prepared))
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """What other queries had a say in: the rule's temperature, the fusion weight, starts and grid."""
+
+    rule: Rule
+    beta: float
+    starts: tuple[float, ...]
+    grid: Float64 | None
+    purposes: list[str]
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """The calibration queries, reduced to what the walk needs; units in the pre-registered order."""
+
+    data: Candidates
+    keys: Float64
+    curves: Curves  # of the measure
+    losses: Curves  # of X
+    capped: bool  # does max_keep cut any list?
+
+    def kept(self, threshold: float, choices: Choices) -> Int64:
+        longest = NO_CUTOFF if choices.max_keep is None else choices.max_keep
+        kept: Int64 = kept_at(self.keys, self.data.offsets, threshold, choices.min_keep, longest)
+        return kept
+
+
+@dataclass(frozen=True)
+class Decision:
+    """How it ended: the threshold, the status, and what was relaxed or corrected on the way."""
+
+    threshold: float
+    status: str
+    relaxed: dict[str, Any] | None = None
+    reasons: tuple[str, ...] = ()
+
+
+def fit(folds: Folds, choices: Choices, declared: Any) -> Fitted:
+    """Fit and place whatever needs it, on the queries set apart for that."""
+    rule, beta, purposes = choices.rule, choices.fusion, []
+    if rule.fits_temperature and folds.tuning is not None:
+        rule = rule.with_parameters({"temperature": fit_temperature(_canonical(folds.tuning))})
+        purposes.append("temperature")
+    if isinstance(beta, str):
+        assert folds.tuning is not None
+        beta = fit_fusion(_canonical(folds.tuning), declared)
+        purposes.append("fusion weight")
+    starts: tuple[float, ...] = (KEEP_EVERYTHING,)
+    units = len(np.unique(folds.calibration.units)) if folds.calibration.groups is not None else len(folds.calibration)
+    if choices.several_starts:
+        if rule.starts is not None:
+            starts += rule.starts(choices.depth or int(folds.calibration.lengths.max()))
+        elif folds.tuning is not None:
+            starts += placed_starts(rule, folds.tuning)
+            purposes.append("starts")
+    grid = None
+    if choices.fixed_grid(units) and choices.procedure == "walk":
+        if rule.grid_range is not None:
+            grid = rule.grid()
+        elif folds.tuning is not None:
+            grid = placed_grid(rule, folds.tuning)
+            purposes.append("grid")
+    return Fitted(rule, beta, starts, grid, purposes)
+
+
+def prepare(data: Candidates, choices: Choices, fitted: Fitted) -> Prepared:
+    """Keys, curves and losses of the calibration queries."""
+    keys = fitted.rule.keys(data)
+    curves = measure_curves(
+        data,
+        keys,
+        final_scores(data, fitted.beta),
+        choices.measure,
+        choices.tail,
+        choices.min_keep,
+        choices.max_keep,
+    )
+    curves = in_test_order(curves, data)
+    capped = choices.max_keep is not None and bool(data.lengths.max() > choices.max_keep)
+    return Prepared(data, keys, curves, choices.target.losses(curves), capped)
+
+
+def in_test_order(curves: Curves, data: Candidates) -> Curves:
+    """One curve a unit, in the order of a hash of its id: fixed before anything is known of the losses."""
+    if data.groups is None:
+        return curves.take(test_order(data.query_ids))
+    names, unit = np.unique(data.groups, return_inverse=True)
+    place = np.empty(names.size, dtype=np.int64)
+    place[test_order(names)] = np.arange(names.size)
+    by_id = np.argsort(data.query_ids, kind="stable")
+    return curves.take(by_id).merged(place[unit[by_id]])
+
+
+def test_order(ids: Array) -> Int64:
+    """Positions in the pre-registered order."""
+    return np.argsort(hashed(ids, _ORDER_SALT), kind="stable")
+
+
+def decide(choices: Choices, fitted: Fitted, prepared: Prepared) -> Decision:
+    """Run the procedure that was asked for."""
+    losses, level = prepared.losses, choices.target.level
+    if choices.procedure in ("est", "ert"):
+        reason = f"{choices.procedure.upper()} meets the target on the calibration queries only"
+        return Decision(empirical_threshold(losses, level), "uncertified", reasons=(reason,))
+    if choices.procedure == "paper":
+        return _published(choices, losses)
+    decision = _walked(choices, fitted, prepared)
+    reasons = []
+    if not choices.test.certified:
+        reasons.append(f"the {choices.test.name} test is asymptotic")
+    if choices.fit_on_calibration and choices.fits_something:
+        reasons.append("something was fitted on the calibration queries")
+    if reasons and decision.status != "abstained":
+        return Decision(decision.threshold, "uncertified", decision.relaxed, tuple(reasons))
+    return decision
+
+
+def _published(choices: Choices, losses: Curves) -> Decision:
+    found = published_procedure(losses, choices.target.level, choices.delta)
+    relaxed = None
+    if not found.reached:
+        relaxed = {
+            "published_level": found.corrected_level,
+            "published_confidence": None if found.corrected_delta is None else 1 - found.corrected_delta,
+        }
+    reason = "the published procedure, as published: its guarantee does not hold"
+    return Decision(found.threshold, "uncertified", relaxed, (reason,))
+
+
+def _walked(choices: Choices, fitted: Fitted, prepared: Prepared) -> Decision:
+    losses, target, test = prepared.losses, choices.target, choices.test
+    steps = Steps.over_breakpoints(losses) if fitted.grid is None else Steps.over_grid(losses, fitted.grid)
+    start_is_true = target.met_unpruned and not prepared.capped
+    walked: list[Chain] = []
+    relaxed = None
+    for start, delta in chains(fitted.starts, choices.delta):
+        if start == KEEP_EVERYTHING and choices.if_unreachable == "relax-target":
+            reached = relaxed_level(test, losses.start, target.level, delta)
+            if reached != target.level:  # the ladder heads this chain, and ended before the target
+                relaxed = None if reached is None else {"level": reached}
+                continue
+        known = start_is_true and start == KEEP_EVERYTHING
+        walked.append(walk(losses, steps, target.level, test, start, delta, known))
+    threshold = farthest(walked)
+    if threshold is not None and not (threshold == KEEP_EVERYTHING and start_is_true):
+        return Decision(threshold, "certified")
+    if relaxed is not None:
+        return Decision(KEEP_EVERYTHING, "relaxed-target", relaxed)
+    if choices.if_unreachable == "relax-confidence":
+        found = relaxed_confidence(test, losses.start, target.level)
+        if found is not None:
+            return Decision(KEEP_EVERYTHING, "relaxed-confidence", found)
+    return Decision(KEEP_EVERYTHING, "abstained")
+
+
+def certificate(
+    choices: Choices, folds: Folds, fitted: Fitted, prepared: Prepared, decision: Decision
+) -> Certificate:
+    """Write down what was found."""
+    data, curves = prepared.data, prepared.curves
+    kept = prepared.kept(decision.threshold, choices)
+    measured = curves.at(decision.threshold)
+    abstained = decision.status == "abstained"
+    if abstained and prepared.capped:  # nothing is certified, so nothing is pruned
+        kept, measured = data.lengths, curves.full
+    calibration = {
+        "queries": len(data),
+        "units": len(curves),
+        "candidates": int(data.retriever.size),
+        "fingerprint": data.fingerprint(),
+        "shortest_list": int(data.lengths.min()),
+        "longest_list": int(data.lengths.max()),
+        "mean_candidates": float(data.lengths.mean()),
+        "mean_full": float(curves.full.mean()),
+        "mean_pruned": float(measured.mean()),
+        "mean_loss_only": float(np.maximum(curves.full - measured, 0.0).mean()),
+        "mean_kept": float(kept.mean()),
+        "kept_quantiles": quantiles(kept),
+    }
+    advice = _advice(choices, fitted, prepared) if abstained else None
+    return Certificate(
+        status=decision.status,
+        statement=state(choices, decision.status, decision.threshold, decision.relaxed, decision.reasons, advice, calibration),
+        measure=str(choices.measure),
+        target=choices.target.to_json(),
+        confidence=choices.confidence,
+        rule=fitted.rule.to_json(),
+        threshold=decision.threshold,
+        tail=choices.tail,
+        min_keep=choices.min_keep,
+        max_keep=None if abstained else choices.max_keep,
+        depth=choices.depth or int(data.lengths.max()),
+        fusion={"beta": fitted.beta, "fitted": choices.fusion == "fit"},
+        test=choices.test.name,
+        procedure=choices.procedure,
+        grid={"kind": "exact" if fitted.grid is None else "fixed", "starts": len(fitted.starts)},
+        tune=folds.to_json(fitted.purposes),
+        assumptions=list(ASSUMPTIONS),
+        calibration=calibration,
+        system=dict(data.system),
+        relaxed=decision.relaxed,
+        advice=advice,
+    )
+
+
+def quantiles(kept: Int64) -> dict[str, int]:
+    """Latency lives in the tails: median, 95th and 99th percentile of the kept sizes."""
+    points = np.quantile(kept, (0.5, 0.95, 0.99), method="inverted_cdf")
+    return dict(zip(("p50", "p95", "p99"), map(int, points), strict=True))
+
+
+def _advice(choices: Choices, fitted: Fitted, prepared: Prepared) -> dict[str, Any]:
+    sets = []
+    if not choices.target.met_unpruned:
+        sets = [(float(prepared.kept(start, choices).mean()), prepared.curves.at(start)) for start in fitted.starts]
+    mean = prepared.data.lengths.mean()
+    for share in _ADVICE_SHARES if choices.target.met_unpruned else ():
+        threshold = threshold_for_mean(
+            prepared.keys, prepared.data.offsets, share * mean, choices.min_keep, choices.max_keep
+        )
+        sets.append((float(prepared.kept(threshold, choices).mean()), prepared.curves.at(threshold)))
+    share = 1.0 if len(fitted.starts) == 1 else 0.33
+    found = advise(choices.target, prepared.curves.full, sets, share * choices.delta, len(prepared.curves))
+    return {"queries": found.queries, "tightest": found.tightest, "mean_kept": found.mean_kept}
+
+
+def _canonical(data: Candidates) -> Candidates:
+    """Queries by id, so that sums do not depend on the order of the input."""
+    return data.take(np.argsort(data.query_ids, kind="stable"))

@@ -1,0 +1,183 @@
+"""The certificate: a plain record of what was claimed, on which data, with which threshold."""
+
+import hashlib
+import json
+import math
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from surecut.arrays import Int64
+from surecut.errors import InputError
+from surecut.version import VERSION
+
+if TYPE_CHECKING:
+    from surecut.candidates import Candidates
+    from surecut.checking import Check
+    from surecut.measures import OwnFunction
+    from surecut.pruner import Pruner
+
+SCHEMA = 1
+STATUSES = ("certified", "relaxed-target", "relaxed-confidence", "uncertified", "abstained")
+
+_HINT = "make it again with `surecut calibrate`"
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """Says which candidates survive and what is claimed of it. Made by `calibrate`, kept as JSON."""
+
+    status: str
+    statement: str
+    measure: str
+    target: Mapping[str, Any]
+    confidence: float
+    rule: Mapping[str, Any]
+    threshold: float
+    tail: str
+    min_keep: int
+    max_keep: int | None
+    depth: int
+    fusion: Mapping[str, Any]
+    test: str
+    procedure: str
+    grid: Mapping[str, Any]
+    tune: Mapping[str, Any] | None
+    assumptions: Sequence[str]
+    calibration: Mapping[str, Any]
+    system: Mapping[str, str] = field(default_factory=dict)
+    relaxed: Mapping[str, Any] | None = None
+    advice: Mapping[str, Any] | None = None
+    surecut: str = VERSION
+    schema: int = SCHEMA
+
+    @property
+    def certified(self) -> bool:
+        """Is the claim that was asked for certified?"""
+        return self.status == "certified"
+
+    @property
+    def mean_kept(self) -> float:
+        """Mean candidates that survive, on the calibration queries."""
+        return float(self.calibration["mean_kept"])
+
+    @property
+    def speedup(self) -> float:
+        """Mean candidates over mean survivors: what the reranker is spared, not wall-clock."""
+        return float(self.calibration["mean_candidates"]) / max(self.mean_kept, 1e-12)
+
+    @cached_property
+    def pruner(self) -> "Pruner":
+        from surecut.pruner import Pruner
+        from surecut.rules import RULES
+
+        rule = RULES[self.rule["name"]].with_parameters(self.rule["parameters"])
+        return Pruner(
+            rule, self.threshold, self.min_keep, self.max_keep, self.depth, int(self.calibration["shortest_list"])
+        )
+
+    def keep(self, scores: Any, offsets: Any = None, *, any_length: bool = False) -> Any:
+        """How many of one query's descending scores to keep (with `offsets`: of each query's)."""
+        return self.pruner.keep(scores, offsets, any_length=any_length)
+
+    def survivors(self, scores: Any, ids: Sequence[str] | None = None, *, any_length: bool = False) -> Int64:
+        """Which of one query's scores, in any order, survive."""
+        return self.pruner.survivors(scores, ids, any_length=any_length)
+
+    def check(self, data: "Candidates", loss: "OwnFunction | None" = None, **options: Any) -> "Check":
+        """The claim on other data."""
+        from surecut.checking import check
+
+        return check(self, data, loss=loss, **options)
+
+    def to_dict(self) -> dict[str, Any]:
+        """What the JSON holds, without its digest."""
+        record = {each.name: _plain(getattr(self, each.name)) for each in fields(self)}
+        record["threshold"] = _threshold_to_json(self.threshold)
+        return record
+
+    @property
+    def digest(self) -> str:
+        """A hash over everything the certificate says."""
+        return _digest(self.to_dict())
+
+    def to_json(self) -> str:
+        record = self.to_dict()
+        ordered = {"schema": record.pop("schema"), "surecut": record.pop("surecut"), **record}
+        return json.dumps({**ordered, "digest": self.digest}, indent=2, ensure_ascii=False) + "\n"
+
+    def save(self, path: str | Path) -> None:
+        """Write the JSON, whole or not at all."""
+        write_atomically(path, self.to_json())
+
+
+def load_certificate(path: str | Path) -> Certificate:
+    """Read a certificate; refuse one from a newer schema, one edited by hand, one cut short."""
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: {getattr(error, 'strerror', None) or 'not a text file'}") from None
+    return parse_certificate(text, str(path))
+
+
+def parse_certificate(text: str, source: str = "certificate") -> Certificate:
+    """A certificate from its JSON text."""
+    try:
+        record = json.loads(text)
+    except (ValueError, RecursionError):
+        raise InputError(f"{source}: not a whole JSON document; the file is truncated or no certificate") from None
+    if not isinstance(record, dict) or "schema" not in record or "digest" not in record:
+        raise InputError(f"{source}: not a surecut certificate")
+    if not isinstance(record["schema"], int) or record["schema"] > SCHEMA:
+        raise InputError(
+            f"{source}: certificate schema {record['schema']} is newer than this surecut reads ({SCHEMA}): upgrade surecut"
+        )
+    if record.pop("digest") != _digest(record):
+        raise InputError(f"{source}: the digest does not match: the certificate was changed after it was made; {_HINT}")
+    names = {each.name for each in fields(Certificate)}
+    if set(record) != names:
+        odd = ", ".join(sorted(set(record) ^ names))
+        raise InputError(f"{source}: unexpected or missing fields ({odd}); {_HINT}")
+    return Certificate(**{**record, "threshold": _threshold_from_json(record["threshold"])})
+
+
+def write_atomically(path: str | Path, content: str | bytes) -> None:
+    """Write a file so that it is there whole or not at all."""
+    target = Path(path)
+    temporary = target.with_name(f".{target.name}.{os.getpid()}.part")
+    try:
+        temporary.write_bytes(content.encode() if isinstance(content, str) else content)
+        os.replace(temporary, target)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written ({error.strerror})") from None
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _plain(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    return value
+
+
+def _digest(record: Mapping[str, Any]) -> str:
+    canonical = json.dumps(record, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.blake2b(canonical.encode(), digest_size=16).hexdigest()
+
+
+def _threshold_to_json(threshold: float) -> float | str | None:
+    """null keeps everything; "inf" keeps only `min_keep`."""
+    if threshold == -math.inf:
+        return None
+    return "inf" if threshold == math.inf else threshold
+
+
+def _threshold_from_json(threshold: float | str | None) -> float:
+    if threshold is None or threshold == "-inf":
+        return -math.inf
+    return float(threshold)

@@ -1,0 +1,150 @@
+"""What `calibrate` was asked for: names become objects, and what is out of range is refused at once."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from surecut.bounds import TESTS, WSR, MeanTest
+from surecut.curves import TAILS, Tail
+from surecut.errors import InputError
+from surecut.fusion import check_fusion
+from surecut.measures import AnyMeasure, as_measure
+from surecut.registry import unknown
+from surecut.rules import RULES, Rule, as_rule
+from surecut.targets import Target
+
+PROCEDURES = ("walk", "paper", "est", "ert")
+GRIDS = ("auto", "exact", "fixed")
+IF_UNREACHABLE = ("abstain", "relax-target", "relax-confidence")
+
+FIXED_PAST = 20_000
+"""Units past which an automatic grid is fixed: the exact walk costs breakpoints times units."""
+
+
+@dataclass(frozen=True)
+class Choices:
+    """Everything that is decided before the data is looked at."""
+
+    measure: AnyMeasure
+    target: Target
+    confidence: float
+    rule: Rule
+    test: MeanTest
+    tail: Tail
+    min_keep: int
+    max_keep: int | None
+    depth: int | None
+    fusion: float | str
+    tune_fraction: float
+    fit_on_calibration: bool
+    procedure: str
+    grid: str
+    if_unreachable: str
+
+    @property
+    def delta(self) -> float:
+        return 1.0 - self.confidence
+
+    @property
+    def several_starts(self) -> bool:
+        """A drop or agreement claim holds for the full list; others may fail there and hold further on."""
+        return self.procedure == "walk" and not self.target.met_unpruned
+
+    @property
+    def fits_something(self) -> bool:
+        return self.rule.fits_temperature or self.fusion == "fit"
+
+    def places_thresholds(self, fixed_grid: bool) -> bool:
+        """Does the rule need other queries to place its starts or grid on?"""
+        without_starts = self.several_starts and self.rule.starts is None
+        return self.procedure == "walk" and (without_starts or (fixed_grid and self.rule.grid_range is None))
+
+    def fixed_grid(self, units: int) -> bool:
+        return self.grid == "fixed" or (self.grid == "auto" and units > FIXED_PAST)
+
+
+def resolve(
+    *,
+    measure: Any,
+    target: Target,
+    confidence: float,
+    rule: str | Rule,
+    test: str,
+    tail: str,
+    min_keep: int,
+    max_keep: int | None,
+    depth: int | None,
+    fusion: float | str,
+    tune_fraction: float,
+    fit_on_calibration: bool,
+    procedure: str,
+    grid: str,
+    if_unreachable: str,
+) -> Choices:
+    """Read and check the arguments of `calibrate`."""
+    _one_of("procedure", procedure, PROCEDURES)
+    _one_of("tail", tail, TAILS)
+    _one_of("grid", grid, GRIDS)
+    _one_of("if_unreachable", if_unreachable, IF_UNREACHABLE)
+    if not isinstance(target, Target):
+        raise InputError("target must be made by at_least, max_drop, risk or agreement")
+    if not 0.0 < confidence < 1.0:
+        raise InputError(f"confidence must lie between 0 and 1, like 0.9, not {confidence:g}")
+    if not 0.0 < tune_fraction < 1.0:
+        raise InputError(f"the tuning share must lie between 0 and 1, not {tune_fraction:g}")
+    check_fusion(fusion)
+    _check_sizes(min_keep, max_keep, depth)
+    if target.met_unpruned and if_unreachable != "abstain":
+        raise InputError(
+            f"'{if_unreachable}' has nothing to relax here: with nothing pruned the claim holds by definition"
+        )
+    chosen_rule = as_rule(rule)
+    if procedure == "ert":
+        chosen_rule = RULES["rank"]
+    elif procedure == "paper":
+        chosen_rule = RULES["softmax-fitted"]
+    declared = as_measure(measure)
+    return Choices(
+        measure=target.measure(declared),
+        target=target,
+        confidence=float(confidence),
+        rule=chosen_rule,
+        test=WSR if procedure == "paper" else _test(test, target, target.measure(declared)),
+        tail="append" if tail == "append" else "drop",
+        min_keep=int(min_keep),
+        max_keep=None if max_keep is None else int(max_keep),
+        depth=None if depth is None else int(depth),
+        fusion=fusion if isinstance(fusion, str) else float(fusion),
+        tune_fraction=float(tune_fraction),
+        fit_on_calibration=fit_on_calibration or procedure == "paper",
+        procedure=procedure,
+        grid=grid,
+        if_unreachable=if_unreachable,
+    )
+
+
+def _one_of(what: str, value: str, known: tuple[str, ...]) -> None:
+    if value not in known:
+        raise InputError(unknown(what, str(value), list(known)))
+
+
+def _check_sizes(min_keep: int, max_keep: int | None, depth: int | None) -> None:
+    if min_keep < 0:
+        raise InputError(f"min_keep cannot be negative: {min_keep}")
+    if max_keep is not None and max_keep < max(min_keep, 1):
+        raise InputError(f"max_keep must be at least 1 and at least min_keep, not {max_keep}")
+    if depth is not None and depth < 1:
+        raise InputError(f"depth must be at least 1, not {depth}")
+
+
+def _test(name: str, target: Target, measure: AnyMeasure) -> MeanTest:
+    """'auto' is decided by what was declared, never by looking at losses."""
+    binary = target.binary(measure)
+    if name == "auto":
+        return TESTS["binomial"] if binary else TESTS["hedge"]
+    test = TESTS[name]
+    if test.needs_binary and not binary:
+        raise InputError(
+            f"the {name} test needs losses that are 0 or 1 by definition (at least with Success@k, RR@1 or P@1, "
+            f"or a loss declared binary); use hedge"
+        )
+    return test

@@ -1,0 +1,195 @@
+"""Curves: each query's measure as a step function of the threshold, stored as its change points.
+
+The measure of a query changes only when a relevant candidate enters the survivors or an entrant outranks
+one, a handful of times in a list of a thousand. Everything after this works on those few numbers.
+"""
+
+import bisect
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from surecut.arrays import Array, Float64, Int64
+from surecut.candidates import UNJUDGED, Candidates, offsets_of
+from surecut.errors import InputError
+from surecut.measures import NO_CUTOFF, AnyMeasure, Measure, OwnMeasure
+
+Tail = Literal["drop", "append"]
+TAILS = ("drop", "append")
+
+
+@dataclass(frozen=True, eq=False)
+class Curves:
+    """One step function a query, from keeping everything to keeping the least the rule allows.
+
+    `full` has nothing pruned; `start` is the longest list the rule keeps (they differ under `max_keep`).
+    Event `e` of query `q` (`offsets[q] <= e < offsets[q + 1]`) says: once the threshold exceeds `keys[e]`,
+    the value is `values[e]`. A query's events run from its longest prefix to its shortest.
+    """
+
+    full: Float64
+    start: Float64
+    offsets: Int64
+    keys: Float64
+    values: Float64
+
+    def __len__(self) -> int:
+        return self.full.size
+
+    @property
+    def owners(self) -> Int64:
+        """The query of each event."""
+        return np.repeat(np.arange(len(self)), np.diff(self.offsets))
+
+    @property
+    def changes(self) -> Float64:
+        """By how much each event changes its query's value."""
+        before = np.empty_like(self.values)
+        before[1:] = self.values[:-1]
+        filled = np.diff(self.offsets) > 0
+        before[self.offsets[:-1][filled]] = self.start[filled]
+        return self.values - before
+
+    def take(self, queries: Array) -> "Curves":
+        """Some queries, by position (a position may occur several times)."""
+        lengths = np.diff(self.offsets)[queries]
+        offsets = offsets_of(lengths)
+        rows = np.arange(offsets[-1]) + np.repeat(self.offsets[:-1][queries] - offsets[:-1], lengths)
+        return Curves(self.full[queries], self.start[queries], offsets, self.keys[rows], self.values[rows])
+
+    def at(self, threshold: float) -> Float64:
+        """Every query's value when candidates with a key below the threshold are pruned."""
+        passed = np.concatenate(([0], np.cumsum(self.keys < threshold)))
+        count = passed[self.offsets[1:]] - passed[self.offsets[:-1]]
+        last = np.maximum(self.offsets[:-1] + count - 1, 0)
+        if self.values.size == 0:
+            return self.start.copy()
+        return np.where(count > 0, self.values[last], self.start)
+
+    def merged(self, units: Array) -> "Curves":
+        """One curve a unit: the mean over its queries (`units[q]` numbers the unit of query `q`)."""
+        count = int(units.max()) + 1
+        sizes = np.bincount(units, minlength=count)
+        unit = units[self.owners]
+        order = np.lexsort((self.keys, unit))  # stable: a query's own events stay in their order
+        change = self.changes[order] / sizes[unit[order]]
+        start = np.bincount(units, weights=self.start, minlength=count) / sizes
+        full = np.bincount(units, weights=self.full, minlength=count) / sizes
+        offsets = offsets_of(np.bincount(unit, minlength=count))
+        running = np.concatenate(([0.0], np.cumsum(change)))
+        values = start[unit[order]] + running[1:] - running[offsets[:-1]][unit[order]]
+        return Curves(full, start, offsets, self.keys[order], values)
+
+
+def measure_curves(
+    data: Candidates,
+    keys: Float64,
+    final: Float64,
+    measure: AnyMeasure,
+    tail: Tail = "drop",
+    min_keep: int = 1,
+    max_keep: int | None = None,
+) -> Curves:
+    """The measure of each query's final list at every threshold.
+
+    `keys` decides who survives, `final` how the survivors are ordered (ties: better retriever rank).
+    """
+    longest = NO_CUTOFF if max_keep is None else max_keep
+    if isinstance(measure, OwnMeasure):
+        return _own_curves(data, keys, final, measure, tail, min_keep, longest)
+    full, start, offsets, rows, values = _kernel_curves(data, final, measure, tail, min_keep, longest)
+    return Curves(full, start, offsets, keys[rows], values)
+
+
+def full_measure(data: Candidates, final: Float64, measure: AnyMeasure) -> Float64:
+    """The measure of each query's final list with nothing pruned."""
+    if isinstance(measure, OwnMeasure):
+        return np.array(
+            [_own_value(measure, grades[np.lexsort((np.arange(grades.size), -scores))], missed)
+             for scores, grades, missed in _queries(data, final)]
+        )
+    return _kernel_curves(data, final, measure, "drop", NO_CUTOFF, NO_CUTOFF)[0]
+
+
+def _kernel_curves(
+    data: Candidates, final: Float64, measure: Measure, tail: Tail, min_keep: int, max_keep: int
+) -> tuple[Float64, Float64, Int64, Int64, Float64]:
+    from surecut.kernels import measures as kernels
+
+    cutoff = measure.cutoff or NO_CUTOFF
+    if measure.needs_judgements:
+        grades = data.grades
+        totals = measure.totals(data.grades, data.offsets, data.missed, data.missed_offsets)
+    else:
+        grades = kernels.mark_top(final, data.offsets, cutoff)
+        totals = np.minimum(data.lengths, cutoff).astype(np.float64)
+    full, start, offsets, rows, values = kernels.measure_curves(
+        final,
+        grades,
+        data.offsets,
+        totals,
+        measure.family.code,
+        cutoff,
+        measure.rel,
+        tail == "append",
+        min_keep,
+        max_keep,
+    )
+    if not measure.needs_judgements:  # an empty list has nothing to disagree about
+        full, start = np.where(totals == 0, 1.0, full), np.where(totals == 0, 1.0, start)
+    return full, start, offsets, rows, values
+
+
+def _queries(data: Candidates, final: Float64) -> Iterator[tuple[Float64, Array, Array]]:
+    """Final scores, grades (unjudged: 0) and missed grades of each query."""
+    for q in range(len(data)):
+        rows = slice(data.offsets[q], data.offsets[q + 1])
+        missed = data.missed[data.missed_offsets[q] : data.missed_offsets[q + 1]]
+        yield final[rows], np.where(data.grades[rows] == UNJUDGED, 0, data.grades[rows]), missed
+
+
+def _own_curves(
+    data: Candidates,
+    keys: Float64,
+    final: Float64,
+    measure: OwnMeasure,
+    tail: Tail,
+    min_keep: int,
+    max_keep: int,
+) -> Curves:
+    """The user's function at every prefix of every query."""
+    full, start = np.empty(len(data)), np.empty(len(data))
+    events: list[tuple[float, float]] = []
+    counts = np.zeros(len(data), dtype=np.int64)
+    for q, (scores, grades, missed) in enumerate(_queries(data, final)):
+        values = [
+            _own_value(measure, np.concatenate((seen, grades[n:])) if tail == "append" else seen, missed)
+            for n, seen in enumerate(_prefixes_in_final_order(scores, grades))
+        ]
+        longest = min(grades.size, max_keep)
+        full[q], start[q] = values[-1], values[longest]
+        for n in range(longest, min_keep, -1):  # removing candidate n leaves the first n - 1
+            if values[n - 1] != values[n]:
+                events.append((keys[data.offsets[q] + n - 1], values[n - 1]))
+                counts[q] += 1
+    table = np.array(events, dtype=np.float64).reshape(-1, 2)
+    return Curves(full, start, offsets_of(counts), table[:, 0].copy(), table[:, 1].copy())
+
+
+def _prefixes_in_final_order(final: Float64, grades: Array) -> list[Array]:
+    """Grades of the first 0, 1, 2, ... candidates, each in descending final score."""
+    order: list[tuple[float, int]] = []
+    prefixes = [grades[:0]]
+    for place, score in enumerate(final):
+        bisect.insort(order, (-score, place))
+        prefixes.append(grades[[each for _, each in order]])
+    return prefixes
+
+
+def _own_value(measure: OwnMeasure, grades: Array, missed: Array) -> float:
+    value = float(measure.function(grades, missed))
+    if not -1e-9 <= value <= 1 + 1e-9:
+        raise InputError(f"{measure.name} returned {value}; a measure or loss must lie in [0, 1]")
+    return min(max(value, 0.0), 1.0)

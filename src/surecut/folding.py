@@ -1,0 +1,90 @@
+"""Who calibrates and who tunes: whatever is fitted or placed belongs to queries outside the certificate."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from surecut.candidates import Candidates, hashed_share
+from surecut.choices import Choices
+from surecut.errors import InputError
+
+FEWEST = 30
+"""Usable queries below which nothing is attempted."""
+
+_TUNE_SALT = b"surecut tune "
+_ASIDE = 0.05
+
+
+@dataclass(frozen=True)
+class Folds:
+    """The queries that certify, and those that something was fitted or placed on."""
+
+    calibration: Candidates
+    tuning: Candidates | None = None
+    source: str | None = None  # fold, table, calibration, unjudged, aside
+
+    def to_json(self, purposes: list[str]) -> dict[str, Any] | None:
+        if self.tuning is None:
+            return None
+        return {"source": self.source, "queries": len(self.tuning), "for": purposes}
+
+
+def fold(data: Candidates, choices: Choices, tune: Candidates | None) -> Folds:
+    """Divide the queries as the choices need it; nothing to fit, no division."""
+    usable = _usable(data, choices)
+    if tune is not None:
+        both = set(tune.query_ids) & set(data.query_ids)
+        if both:
+            raise InputError(f"query '{min(both)}' is in the tuning data and in the calibration data ({len(both):,} are)")
+        return Folds(usable, _judged(tune), "table")
+    if choices.fits_something:
+        if choices.fit_on_calibration:
+            return Folds(usable, usable, "calibration")
+        return _divided(usable, choices.tune_fraction, "fold")
+    if choices.places_thresholds(choices.fixed_grid(len(usable))):
+        unjudged = data.take(np.flatnonzero(~data.judged))
+        if choices.measure.needs_judgements and len(unjudged) >= FEWEST:
+            return Folds(usable, unjudged, "unjudged")
+        return _divided(usable, _ASIDE, "aside")
+    return Folds(usable)
+
+
+def set_aside(data: Candidates, share: float) -> Folds:
+    """Divide the queries by a hash of their ids."""
+    return _divided(data, share, "aside")
+
+
+def judged_only(data: Candidates) -> Candidates:
+    """The queries that have judgements, at least FEWEST of them with something relevant somewhere."""
+    chosen = _judged(data)
+    if not np.any(chosen.grades > 0) and not np.any(chosen.missed > 0):
+        raise InputError("no relevant document anywhere in the judgements: nothing can be measured")
+    return enough(chosen)
+
+
+def enough(data: Candidates) -> Candidates:
+    if len(data) < FEWEST:
+        raise InputError(f"{len(data)} usable queries are too few to certify anything: at least {FEWEST} are needed")
+    return data
+
+
+def _usable(data: Candidates, choices: Choices) -> Candidates:
+    return judged_only(data) if choices.measure.needs_judgements else enough(data)
+
+
+def _judged(data: Candidates) -> Candidates:
+    if data.judged.all():
+        return data
+    if not data.judged.any():
+        raise InputError("no query is judged: give the judgements, or use an agreement target, which needs none")
+    return data.take(np.flatnonzero(data.judged))
+
+
+def _divided(data: Candidates, share: float, source: str) -> Folds:
+    tuning = hashed_share(data.units, _TUNE_SALT) < share
+    rest = data.take(np.flatnonzero(~tuning))
+    enough(rest)
+    if not tuning.any():
+        raise InputError(f"too few queries to set {share:.0%} of them aside: give more, or a tuning table")
+    return Folds(rest, data.take(np.flatnonzero(tuning)), source)

@@ -1,0 +1,34 @@
+"""Evidence fusion: final = beta * retriever + (1 - beta) * reranker, and the best beta."""
+
+import numpy as np
+
+from surecut.arrays import Float64
+from surecut.candidates import Candidates
+from surecut.curves import full_measure
+from surecut.errors import InputError
+from surecut.measures import AnyMeasure
+
+GRID = np.concatenate(([0.0], 1 / (1 + np.exp(-np.linspace(-10, 10, 101))), [1.0]))
+"""Weights tried: even in log-odds, because the two scores may live on very different scales."""
+
+
+def final_scores(data: Candidates, beta: float = 0.0) -> Float64:
+    """The scores that order the final list; with beta = 0 the reranker's own."""
+    if data.reranker is None:
+        raise InputError("there are no reranker scores: give the reranker's run, or a table that has them")
+    if beta == 0.0:
+        return data.reranker
+    return beta * data.retriever.astype(np.float64) + (1.0 - beta) * data.reranker
+
+
+def fit_fusion(data: Candidates, measure: AnyMeasure) -> float:
+    """The weight with the best mean measure of the unpruned list; the smallest one if several are."""
+    means = [full_measure(data, final_scores(data, beta), measure).mean() for beta in GRID]
+    return float(GRID[int(np.argmax(means))])
+
+
+def check_fusion(fusion: float | str) -> None:
+    if fusion == "fit":
+        return
+    if isinstance(fusion, str) or not 0.0 <= fusion <= 1.0:
+        raise InputError(f"fusion must be a weight between 0 and 1, or 'fit', not {fusion!r}")

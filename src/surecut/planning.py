@@ -1,0 +1,69 @@
+"""How many labelled queries a target needs, and the tightest target a sample could certify: estimates.
+
+Nothing here is part of a claim. Calibrating again on a grown sample is another look at it: certify on fresh
+queries only, or declare the looks in advance and spend delta / 2^i on look i.
+"""
+
+import math
+from dataclasses import dataclass
+from statistics import NormalDist
+
+import numpy as np
+
+from surecut.arrays import Float64
+from surecut.bounds.base import check_range
+from surecut.errors import InputError
+from surecut.kernels.testing import HEDGE_CAP
+from surecut.targets import Target
+
+_PRACTICE = 1.3  # queries needed in practice, over the least that could do
+ANOTHER_LOOK = (
+    "an estimate, not a claim; calibrate on fresh queries: adding to a sample that was already looked at "
+    "spends the confidence twice"
+)
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What would probably do, for a target that could not be certified."""
+
+    queries: int | None  # labelled queries for the target asked for; None: no number would do
+    tightest: float | None  # the tightest target this many queries would probably certify
+    mean_kept: float  # the set that both are about
+
+
+def queries_needed(mean: float, variance: float, level: float, delta: float, power: float = 0.8) -> int | None:
+    """n = max( (z_{1-delta} + z_power)^2 var / (a - mean)^2,  1.3 ln(1/delta) / ln(1 + c (a - mean)/(1 - a)) )."""
+    for what, value in (("level", level), ("delta", delta), ("power", power)):
+        check_range(what, value)
+    if variance < 0:
+        raise InputError(f"a variance cannot be negative: {variance:g}")
+    margin = level - mean
+    if margin <= 0:
+        return None
+    normal = NormalDist()
+    z = normal.inv_cdf(1 - delta) + normal.inv_cdf(power)
+    by_variance = z**2 * variance / margin**2
+    by_growth = _PRACTICE * math.log(1 / delta) / math.log1p(HEDGE_CAP * margin / (1 - level))
+    return math.ceil(max(by_variance, by_growth))
+
+
+def advise(
+    target: Target, full: Float64, sets: list[tuple[float, Float64]], delta: float, units: int
+) -> Advice:
+    """The set (mean kept, measured values) that needs the fewest queries, and what `units` of them could claim."""
+
+    def best(value: float) -> tuple[int | None, float]:
+        claim = target.with_value(value)
+        needs = []
+        for kept, measured in sets:
+            x = claim.variable(measured, full)
+            needs.append((queries_needed(float(x.mean()), float(x.var()), claim.level, delta), kept))
+        possible = [(n, kept) for n, kept in needs if n is not None]
+        return min(possible) if possible else (None, sets[0][0])
+
+    queries, kept = best(target.value)
+    ladder = np.arange(1, 1000) / 1000.0
+    tight_first = ladder[::-1] if target.rising else ladder
+    feasible = (float(v) for v in tight_first if (n := best(float(v))[0]) is not None and n <= units)
+    return Advice(queries, next(feasible, None), kept)

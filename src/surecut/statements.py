@@ -1,0 +1,102 @@
+"""What a certificate says, in words that can be quoted."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from surecut.choices import Choices
+from surecut.planning import ANOTHER_LOOK
+
+ASSUMPTIONS = (
+    "The calibration queries are an independent random sample of the queries the claim is about; "
+    "near-duplicates of one another count as one (use groups).",
+    "Retriever, reranker, list depth and fusion weight are the ones calibrated on.",
+    "The reranker scores each document by itself: a document's final score does not depend on the others.",
+    "The measure, target, rule and confidence were chosen without looking at these queries' labels; keeping "
+    "the best of several certificates made from one sample needs the error probability divided by their number.",
+)
+
+
+def state(
+    choices: Choices,
+    status: str,
+    threshold: float,
+    relaxed: Mapping[str, Any] | None,
+    reasons: tuple[str, ...],
+    advice: Mapping[str, Any] | None,
+    calibration: Mapping[str, Any],
+) -> str:
+    """The statement of a certificate."""
+    claim = choices.target.words(str(choices.measure))
+    confidence = percent(choices.confidence)
+    sizes = kept_in_words(calibration)
+    population = f"for queries like the {calibration['queries']:,} it was calibrated on"
+    if status == "certified":
+        if threshold == -math.inf and choices.max_keep is None:
+            return f"With {confidence} confidence, {claim}, {population}, with the full list; nothing could be pruned."
+        return f"With {confidence} confidence, {claim}, {population}. {sizes}"
+    if status == "relaxed-target":
+        assert relaxed is not None
+        looser = choices.target.with_value(_value_at(choices, relaxed["level"])).words(str(choices.measure))
+        return (
+            f"It cannot be certified with {confidence} confidence that {claim}. The unpruned list itself is "
+            f"certified: with {confidence} confidence, {looser}, {population}. Nothing is pruned."
+        )
+    if status == "relaxed-confidence":
+        assert relaxed is not None
+        return (
+            f"It cannot be certified with {confidence} confidence that {claim}. For the unpruned list the data "
+            f"reach {percent(relaxed['confidence'])}, a level chosen after seeing them, so no confidence level; the "
+            f"evidence factor is {relaxed['evidence_factor']:.3g}: were the claim false, a factor of at least t "
+            "would have a probability of at most 1/t. Nothing is pruned."
+        )
+    if status == "uncertified":
+        return f"Not certified ({'; '.join(reasons)}). The target was that {claim}. {sizes}{_published(relaxed)}"
+    return f"Nothing is certified and nothing is pruned: {_why(choices, claim, confidence, advice, calibration)}"
+
+
+def percent(share: float) -> str:
+    return f"{100 * share:.6g}%"
+
+
+def kept_in_words(calibration: Mapping[str, Any]) -> str:
+    """How many candidates are reranked, on average and in the tail."""
+    kept, candidates = calibration["mean_kept"], calibration["mean_candidates"]
+    tail = calibration["kept_quantiles"]
+    return (
+        f"On average {kept:,.1f} of {candidates:,.0f} candidates are reranked, {candidates / max(kept, 1e-12):,.1f} "
+        f"times fewer (median {tail['p50']:,}, 95th percentile {tail['p95']:,}, 99th {tail['p99']:,})."
+    )
+
+
+def _value_at(choices: Choices, level: float) -> float:
+    """The target value whose level this is (for targets that can be relaxed)."""
+    return round(level if choices.target.kind == "risk" else 1.0 - level, 10)
+
+
+def _published(relaxed: Mapping[str, Any] | None) -> str:
+    if relaxed is None or relaxed.get("published_level") is None:
+        return ""
+    confidence = relaxed["published_confidence"]
+    raised = "none" if confidence is None else percent(confidence)
+    return (
+        f" The target was out of its reach: its corrected risk is {relaxed['published_level']:.4f}, its corrected "
+        f"confidence {raised}, neither of which holds as stated."
+    )
+
+
+def _why(
+    choices: Choices, claim: str, confidence: str, advice: Mapping[str, Any] | None, calibration: Mapping[str, Any]
+) -> str:
+    units = calibration["units"]
+    start = f"{units:,} queries do not show with {confidence} confidence that {claim}"
+    if advice is None:
+        return f"{start}."
+    if advice["queries"] is None:
+        needed = "no number of queries would show it at the sizes tried"
+    else:
+        needed = f"about {advice['queries']:,} would probably do (keeping {advice['mean_kept']:,.0f} on average)"
+    tightest = "nothing tighter than trivial"
+    if advice["tightest"] is not None:
+        tightest = choices.target.with_value(advice["tightest"]).words(str(choices.measure))
+    return f"{start}; {needed}. The tightest this many would probably certify: {tightest} ({ANOTHER_LOOK})."

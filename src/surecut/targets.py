@@ -1,0 +1,243 @@
+"""Targets: a claim about quality, as a variable X in [0, 1] and a level a, so that it reads E[X] <= a."""
+
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from surecut.arrays import Float64
+from surecut.curves import Curves
+from surecut.errors import InputError
+from surecut.measures import AnyMeasure, OwnFunction, OwnMeasure, overlap
+
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True)
+class Target:
+    """What is claimed of the measure M, beside M_full, the measure with nothing pruned."""
+
+    value: float
+    kind: ClassVar[str]
+    met_unpruned: ClassVar[bool] = False  # is the claim true by definition when nothing is pruned?
+    rising: ClassVar[bool] = True  # does a larger value claim more?
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.value < 1.0:
+            raise InputError(f"a target of {self.kind} must lie between 0 and 1, not {self.value:g}")
+
+    @property
+    def level(self) -> float:
+        """a, the largest mean of X that the claim allows."""
+        raise NotImplementedError
+
+    def variable(self, measured: Float64, full: Float64) -> Float64:
+        """X, for measured values and the unpruned value of the same queries."""
+        raise NotImplementedError
+
+    def estimate(self, measured: Float64, full: Float64) -> float:
+        """The quantity the claim is about, as a plain mean over queries."""
+        raise NotImplementedError
+
+    def words(self, measure: str) -> str:
+        """The claim as a clause: '... <words>'."""
+        raise NotImplementedError
+
+    def with_value(self, value: float) -> Self:
+        return replace(self, value=value)
+
+    def measure(self, declared: AnyMeasure) -> AnyMeasure:
+        """The measure whose curves the claim needs."""
+        return declared
+
+    def binary(self, measure: AnyMeasure) -> bool:
+        """Is X 0 or 1 by definition?"""
+        return measure.binary
+
+    def to_json(self) -> dict[str, Any]:
+        return {"kind": self.kind, "value": self.value}
+
+    def losses(self, curves: Curves) -> Curves:
+        """The curves of X from the curves of M."""
+        full = curves.full
+        owners_full = full[curves.owners]
+        return Curves(
+            self._checked(self.variable(full, full)),
+            self._checked(self.variable(curves.start, full)),
+            curves.offsets,
+            curves.keys,
+            self._checked(self.variable(curves.values, owners_full)),
+        )
+
+    @staticmethod
+    def _checked(losses: Float64) -> Float64:
+        if losses.size and not (losses.min() >= -_ROUNDING and losses.max() <= 1 + _ROUNDING):
+            raise InputError("a loss lies outside [0, 1]: the measure must be in [0, 1]")
+        return np.clip(losses, 0.0, 1.0)
+
+
+@dataclass(frozen=True)
+class AtLeast(Target):
+    """E[M] >= value."""
+
+    kind: ClassVar[str] = "at_least"
+
+    @property
+    def level(self) -> float:
+        return 1.0 - self.value
+
+    def variable(self, measured: Float64, full: Float64) -> Float64:
+        return 1.0 - measured
+
+    def estimate(self, measured: Float64, full: Float64) -> float:
+        return float(np.mean(measured))
+
+    def words(self, measure: str) -> str:
+        return f"mean {measure} is at least {self.value:.10g}"
+
+
+@dataclass(frozen=True)
+class MaxDrop(Target):
+    """E[M] >= (1 - value) E[M_full]."""
+
+    kind: ClassVar[str] = "max_drop"
+    met_unpruned: ClassVar[bool] = True
+    rising: ClassVar[bool] = False
+
+    @property
+    def level(self) -> float:
+        return 1.0 / (2.0 - self.value)
+
+    def variable(self, measured: Float64, full: Float64) -> Float64:
+        losses: Float64 = ((1.0 - self.value) * full - measured + 1.0) / (2.0 - self.value)
+        return losses
+
+    def estimate(self, measured: Float64, full: Float64) -> float:
+        whole = float(np.mean(full))
+        return 1.0 - float(np.mean(measured)) / whole if whole > 0 else 0.0
+
+    def words(self, measure: str) -> str:
+        return f"mean {measure} is at most {100 * self.value:.6g}% below reranking everything"
+
+    def binary(self, measure: AnyMeasure) -> bool:
+        return False
+
+
+@dataclass(frozen=True)
+class MaxDropAbsolute(Target):
+    """E[M_full] - E[M] <= value."""
+
+    kind: ClassVar[str] = "max_drop_abs"
+    met_unpruned: ClassVar[bool] = True
+    rising: ClassVar[bool] = False
+
+    @property
+    def level(self) -> float:
+        return (1.0 + self.value) / 2.0
+
+    def variable(self, measured: Float64, full: Float64) -> Float64:
+        losses: Float64 = (full - measured + 1.0) / 2.0
+        return losses
+
+    def estimate(self, measured: Float64, full: Float64) -> float:
+        return float(np.mean(full) - np.mean(measured))
+
+    def words(self, measure: str) -> str:
+        return f"mean {measure} is at most {self.value:.10g} below reranking everything"
+
+    def binary(self, measure: AnyMeasure) -> bool:
+        return False
+
+
+@dataclass(frozen=True)
+class Risk(Target):
+    """E[L] <= value for a loss of the user's; the curves are those of L itself."""
+
+    loss: OwnFunction = field(default=lambda grades, missed: 0.0)
+    is_binary: bool = False
+    kind: ClassVar[str] = "risk"
+    rising: ClassVar[bool] = False
+
+    @property
+    def level(self) -> float:
+        return self.value
+
+    def variable(self, measured: Float64, full: Float64) -> Float64:
+        return measured
+
+    def estimate(self, measured: Float64, full: Float64) -> float:
+        return float(np.mean(measured))
+
+    def words(self, measure: str) -> str:
+        return f"mean {measure} is at most {self.value:.10g}"
+
+    def measure(self, declared: AnyMeasure) -> AnyMeasure:
+        return OwnMeasure(self.loss, getattr(self.loss, "__name__", "loss"))
+
+    def binary(self, measure: AnyMeasure) -> bool:
+        return self.is_binary
+
+
+@dataclass(frozen=True)
+class Agreement(Target):
+    """E[overlap with the unpruned top k] >= value; needs no judgements."""
+
+    k: int = 10
+    kind: ClassVar[str] = "agreement"
+    met_unpruned: ClassVar[bool] = True
+
+    @property
+    def level(self) -> float:
+        return 1.0 - self.value
+
+    def variable(self, measured: Float64, full: Float64) -> Float64:
+        return 1.0 - measured
+
+    def estimate(self, measured: Float64, full: Float64) -> float:
+        return float(np.mean(measured))
+
+    def words(self, measure: str) -> str:
+        return f"on average at least {100 * self.value:.6g}% of the unpruned top {self.k} is still there"
+
+    def measure(self, declared: AnyMeasure) -> AnyMeasure:
+        return overlap(self.k)
+
+    def to_json(self) -> dict[str, Any]:
+        return {**super().to_json(), "k": self.k}
+
+
+def at_least(value: float) -> AtLeast:
+    """The mean of the measure is at least `value`."""
+    return AtLeast(value)
+
+
+def max_drop(value: float, absolute: bool = False) -> MaxDrop | MaxDropAbsolute:
+    """The mean is at most `value` below reranking everything: relative (0.01 = 1%), or in measure points."""
+    return MaxDropAbsolute(value) if absolute else MaxDrop(value)
+
+
+def risk(loss: OwnFunction, value: float, binary: bool = False) -> Risk:
+    """The mean of `loss(grades_in_final_order, missed_grades)` is at most `value`."""
+    if not callable(loss):
+        raise InputError("risk(loss, value): the loss must be a function of (grades, missed grades)")
+    return Risk(value, loss, binary)
+
+
+def agreement(value: float, k: int = 10) -> Agreement:
+    """On average at least this share of the unpruned top k is still in the top k; needs no judgements."""
+    if k < 1:
+        raise InputError(f"agreement needs a top k of at least 1, not {k}")
+    return Agreement(value, k)
+
+
+def target_from_json(record: dict[str, Any], loss: OwnFunction | None = None) -> Target:
+    """The target a certificate names; a `risk` needs its function again."""
+    kind, value = record["kind"], float(record["value"])
+    if kind == "agreement":
+        return agreement(value, int(record["k"]))
+    if kind == "risk":
+        if loss is None:
+            raise InputError("the certificate bounds a loss of your own: pass the function as loss=")
+        return risk(loss, value)
+    simple: dict[str, type[Target]] = {c.kind: c for c in (AtLeast, MaxDrop, MaxDropAbsolute)}
+    return simple[kind](value)

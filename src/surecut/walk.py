@@ -1,0 +1,129 @@
+"""The fixed-sequence walk: from "keep everything" to ever smaller sets, until one cannot be certified.
+
+Thresholds are tested in an order fixed in advance, each at the full level, stopping at the first that is
+not rejected. That needs no monotone risk, and it is valid over all breakpoints of the calibration data:
+between two of them nothing changes, so walking them is walking the continuum. A coarser grid is valid only
+when no calibration query had a say in it.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from surecut.arrays import Float64, Int64
+from surecut.bounds.base import MeanTest, check_range
+from surecut.curves import Curves
+from surecut.kernels import testing as kernels
+from surecut.rules import KEEP_EVERYTHING
+
+SHARES = {1: (1.0,), 2: (0.5, 0.5), 3: (0.34, 0.33, 0.33)}
+"""How delta is divided between several starts (Bonferroni)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Steps:
+    """The hypotheses in order: step `i` applies events `bounds[i]` to `bounds[i + 1]`, then is tested.
+
+    `thresholds[i]` is the key that step `i` removes (exact), or the grid point it stands for (fixed).
+    """
+
+    thresholds: Float64
+    exact: bool
+    bounds: Int64
+    units: Int64
+    values: Float64
+
+    @classmethod
+    def over_breakpoints(cls, losses: Curves) -> "Steps":
+        """One step for each distinct key at which any loss changes."""
+        order = np.argsort(losses.keys, kind="stable")
+        keys = losses.keys[order]
+        heads = np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1]))) if keys.size else np.empty(0, np.int64)
+        bounds = np.concatenate((heads, [keys.size])).astype(np.int64)
+        return cls(keys[heads], True, bounds, losses.owners[order], losses.values[order])
+
+    @classmethod
+    def over_grid(cls, losses: Curves, grid: Float64) -> "Steps":
+        """One step for each grid point; the first must keep everything."""
+        place = np.searchsorted(grid, losses.keys, side="right")  # the first grid point above the key
+        order = np.argsort(place.astype(np.uint16), kind="stable")
+        bounds = np.searchsorted(place[order], np.arange(grid.size + 1))
+        return cls(grid, False, bounds.astype(np.int64), losses.owners[order], losses.values[order])
+
+    def begin(self, start: float) -> int:
+        """How many steps lie at or before a start, and are applied without being tested."""
+        if self.exact:
+            return int(np.searchsorted(self.thresholds, start, side="left"))
+        return int(np.searchsorted(self.thresholds, start, side="left")) + 1
+
+    def threshold_after(self, start: float, first: int, passed: int) -> float:
+        """The certified threshold once `passed` steps beyond the start were rejected."""
+        if not self.exact:
+            return float(self.thresholds[first - 1 + passed])
+        if passed == 0 and start == KEEP_EVERYTHING:
+            return KEEP_EVERYTHING
+        following = first + passed
+        if following == self.thresholds.size:
+            return math.inf
+        lower = float(self.thresholds[following - 1]) if following > 0 else KEEP_EVERYTHING
+        return midpoint(max(start, lower), float(self.thresholds[following]))
+
+
+@dataclass(frozen=True)
+class Chain:
+    """One walk: where it started, at which level, and how far it came (None: its start already failed)."""
+
+    start: float
+    delta: float
+    threshold: float | None
+
+
+def chains(starts: Sequence[float], delta: float) -> list[tuple[float, float]]:
+    """Each start with its share of delta."""
+    return [(start, delta * share) for start, share in zip(starts, SHARES[len(starts)], strict=True)]
+
+
+def walk(
+    losses: Curves, steps: Steps, level: float, test: MeanTest, start: float, delta: float, start_is_true: bool
+) -> Chain:
+    """Walk one chain. `losses` holds one curve a unit, in the pre-registered order.
+
+    `start_is_true` says that the hypothesis at the start needs no test: a drop claim holds by definition
+    when nothing is pruned.
+    """
+    check_range("level", level)
+    check_range("delta", delta)
+    first = steps.begin(start)
+    state = np.ascontiguousarray(losses.start).copy()
+    kernels.apply_events(state, steps.units, steps.values, 0, int(steps.bounds[min(first, steps.thresholds.size)]))
+    passed = kernels.steps_passed(
+        state,
+        level,
+        delta,
+        test.code,
+        test.critical(state.size, level, delta),
+        test.table(),
+        kernels.checkpoints_for(state.size),
+        steps.units,
+        steps.values,
+        steps.bounds,
+        min(first, steps.thresholds.size),
+        not start_is_true,
+    )
+    return Chain(start, delta, None if passed < 0 else steps.threshold_after(start, first, passed))
+
+
+def farthest(walked: Sequence[Chain]) -> float | None:
+    """The smallest set that any chain reached, or None."""
+    reached = [chain.threshold for chain in walked if chain.threshold is not None]
+    return max(reached) if reached else None
+
+
+def midpoint(lower: float, upper: float) -> float:
+    """A threshold in (lower, upper]: the middle, or the upper end where rounding leaves no middle."""
+    if lower == KEEP_EVERYTHING:
+        return upper
+    middle = lower + (upper - lower) / 2
+    return middle if lower < middle <= upper else upper
