@@ -29,10 +29,16 @@ class Target:
     @property
     def level(self) -> float:
         """a, the largest mean of X that the claim allows."""
+        return self.level_at(self.value)
+
+    @staticmethod
+    def level_at(value: float) -> float:
+        """a, for a claim of this kind with another value."""
         raise NotImplementedError
 
-    def variable(self, measured: Float64, full: Float64) -> Float64:
-        """X, for measured values and the unpruned value of the same queries."""
+    @staticmethod
+    def variable_at(value: float, measured: Float64, full: Float64) -> Float64:
+        """X for a claim of this value, from measured values and the unpruned values of the same queries."""
         raise NotImplementedError
 
     def estimate(self, measured: Float64, full: Float64) -> float:
@@ -60,14 +66,17 @@ class Target:
     def losses(self, curves: Curves) -> Curves:
         """The curves of X from the curves of M."""
         full = curves.full
-        owners_full = full[curves.owners]
         return Curves(
-            self._checked(self.variable(full, full)),
-            self._checked(self.variable(curves.start, full)),
+            self.variable(full, full),
+            self.variable(curves.start, full),
             curves.offsets,
             curves.keys,
-            self._checked(self.variable(curves.values, owners_full)),
+            self.variable(curves.values, full[curves.owners]),
         )
+
+    def variable(self, measured: Float64, full: Float64) -> Float64:
+        """X, checked to lie in [0, 1]."""
+        return self._checked(self.variable_at(self.value, measured, full))
 
     @staticmethod
     def _checked(losses: Float64) -> Float64:
@@ -82,11 +91,12 @@ class AtLeast(Target):
 
     kind: ClassVar[str] = "at_least"
 
-    @property
-    def level(self) -> float:
-        return 1.0 - self.value
+    @staticmethod
+    def level_at(value: float) -> float:
+        return 1.0 - value
 
-    def variable(self, measured: Float64, full: Float64) -> Float64:
+    @staticmethod
+    def variable_at(value: float, measured: Float64, full: Float64) -> Float64:
         return 1.0 - measured
 
     def estimate(self, measured: Float64, full: Float64) -> float:
@@ -104,12 +114,13 @@ class MaxDrop(Target):
     met_unpruned: ClassVar[bool] = True
     rising: ClassVar[bool] = False
 
-    @property
-    def level(self) -> float:
-        return 1.0 / (2.0 - self.value)
+    @staticmethod
+    def level_at(value: float) -> float:
+        return 1.0 / (2.0 - value)
 
-    def variable(self, measured: Float64, full: Float64) -> Float64:
-        losses: Float64 = ((1.0 - self.value) * full - measured + 1.0) / (2.0 - self.value)
+    @staticmethod
+    def variable_at(value: float, measured: Float64, full: Float64) -> Float64:
+        losses: Float64 = ((1.0 - value) * full - measured + 1.0) / (2.0 - value)
         return losses
 
     def estimate(self, measured: Float64, full: Float64) -> float:
@@ -131,11 +142,12 @@ class MaxDropAbsolute(Target):
     met_unpruned: ClassVar[bool] = True
     rising: ClassVar[bool] = False
 
-    @property
-    def level(self) -> float:
-        return (1.0 + self.value) / 2.0
+    @staticmethod
+    def level_at(value: float) -> float:
+        return (1.0 + value) / 2.0
 
-    def variable(self, measured: Float64, full: Float64) -> Float64:
+    @staticmethod
+    def variable_at(value: float, measured: Float64, full: Float64) -> Float64:
         losses: Float64 = (full - measured + 1.0) / 2.0
         return losses
 
@@ -158,11 +170,12 @@ class Risk(Target):
     kind: ClassVar[str] = "risk"
     rising: ClassVar[bool] = False
 
-    @property
-    def level(self) -> float:
-        return self.value
+    @staticmethod
+    def level_at(value: float) -> float:
+        return value
 
-    def variable(self, measured: Float64, full: Float64) -> Float64:
+    @staticmethod
+    def variable_at(value: float, measured: Float64, full: Float64) -> Float64:
         return measured
 
     def estimate(self, measured: Float64, full: Float64) -> float:
@@ -186,11 +199,12 @@ class Agreement(Target):
     kind: ClassVar[str] = "agreement"
     met_unpruned: ClassVar[bool] = True
 
-    @property
-    def level(self) -> float:
-        return 1.0 - self.value
+    @staticmethod
+    def level_at(value: float) -> float:
+        return 1.0 - value
 
-    def variable(self, measured: Float64, full: Float64) -> Float64:
+    @staticmethod
+    def variable_at(value: float, measured: Float64, full: Float64) -> Float64:
         return 1.0 - measured
 
     def estimate(self, measured: Float64, full: Float64) -> float:

@@ -66,32 +66,35 @@ def betting_rejects(
     wealth, total, squares = checkpoints[block, 0], checkpoints[block, 1], checkpoints[block, 2]
     goal = 1.0 / delta
     largest = HEDGE_CAP / (1.0 - level)
-    bet = 0.0
-    for t in range(block * BLOCK, size):
-        if t % BLOCK == 0:
-            checkpoints[t // BLOCK, 0] = wealth
-            checkpoints[t // BLOCK, 1] = total
-            checkpoints[t // BLOCK, 2] = squares
-        variance = squares / (t + 1)
+    low = block * BLOCK
+    while low < size:
+        if low % BLOCK == 0:
+            checkpoints[low // BLOCK, 0] = wealth
+            checkpoints[low // BLOCK, 1] = total
+            checkpoints[low // BLOCK, 2] = squares
+        variance = squares / (low + 1)
+        high = low + 1
         if test == WSR:
             bet = min(1.0, math.sqrt(2.0 * math.log(goal) / (size * variance)))
-        elif t % BLOCK == 0 or size - t <= _ENDGAME:
-            u = delta * wealth / _GOAL_MARGIN
-            bet = goal_hedge(u, table) / math.sqrt(variance * (size - t))
+        else:
+            bet = goal_hedge(delta * wealth / _GOAL_MARGIN, table) / math.sqrt(variance * (size - low))
             bet = min(max(bet, 0.0), largest)
-        loss = losses[t]
-        wealth *= 1.0 + bet * (level - loss)
-        if wealth >= goal:
-            memory[0] = t
-            memory[1] = 1
-            return True
+            if size - low > _ENDGAME:
+                high = min(low - low % BLOCK + BLOCK, size)
+        for t in range(low, high):
+            loss = losses[t]
+            wealth *= 1.0 + bet * (level - loss)
+            if wealth >= goal:
+                memory[0] = t
+                memory[1] = 1
+                return True
+            total += loss
+            squares += (loss - total / (t + 2)) ** 2
         if test == HEDGE and wealth < _LOST:
-            memory[0] = t
+            memory[0] = high - 1
             memory[1] = 0
             return False
-        total += loss
-        mean = total / (t + 2)
-        squares += (loss - mean) ** 2
+        low = high
     memory[0] = size
     memory[1] = 0
     return False

@@ -1,0 +1,119 @@
+"""Claims for cuts people already use: a fixed top k, or the threshold that fits a mean budget.
+
+No threshold is searched for on the calibration labels: the cut is fixed first, then the strongest claim
+about it is found.
+"""
+
+from dataclasses import replace
+from typing import Any, Literal
+
+import numpy as np
+
+from surecut.calibration import Decision, Fitted, certificate, prepare
+from surecut.candidates import Candidates
+from surecut.certificate import Certificate
+from surecut.choices import Choices, resolve
+from surecut.claims import strongest_claim
+from surecut.errors import InputError
+from surecut.folding import FEWEST, Folds, enough, judged_only, set_aside
+from surecut.measures import OwnFunction
+from surecut.placement import threshold_for_mean
+from surecut.registry import unknown
+from surecut.rules import KEEP_EVERYTHING, Rule, as_rule
+from surecut.targets import Agreement, AtLeast, MaxDrop, MaxDropAbsolute, Target
+
+CLAIMS: dict[str, Target] = {
+    "max-drop": MaxDrop(0.5),
+    "max-drop-abs": MaxDropAbsolute(0.5),
+    "at-least": AtLeast(0.5),
+    "agreement": Agreement(0.5, 10),
+}
+
+Claim = Literal["max-drop", "max-drop-abs", "at-least", "agreement"]
+
+
+def assess(
+    data: Candidates,
+    *,
+    keep: int | None = None,
+    budget: float | None = None,
+    claim: Claim = "max-drop",
+    measure: str | OwnFunction = "RR@10",
+    confidence: float = 0.9,
+    rule: str | Rule = "softmax",
+    test: str = "auto",
+    tail: Literal["drop", "append"] = "drop",
+    min_keep: int = 1,
+    depth: int | None = None,
+    fusion: float = 0.0,
+    tune: Candidates | None = None,
+    aside: float = 0.2,
+) -> Certificate:
+    """The strongest claim for keeping the top `keep`, or for a mean `budget` of survivors.
+
+    A budget's threshold is placed on other queries: `tune`, the unjudged ones, or a share set `aside`.
+
+    >>> assess(data, keep=50).statement  # doctest: +SKIP
+    """
+    if (keep is None) == (budget is None):
+        raise InputError("give either a fixed cut (keep) or a mean budget, not both")
+    if claim not in CLAIMS:
+        raise InputError(unknown("claim", claim, list(CLAIMS)))
+    size = keep if keep is not None else budget
+    if size is None or size < 1:
+        raise InputError(f"a cut or a budget must be at least 1, not {size}")
+    choices = resolve(
+        measure=measure,
+        target=CLAIMS[claim],
+        confidence=confidence,
+        rule="rank" if keep is not None else rule,
+        test=test,
+        tail=tail,
+        min_keep=min_keep,
+        max_keep=None,
+        depth=depth,
+        fusion=fusion,
+        tune_fraction=aside,
+        fit_on_calibration=False,
+        procedure="walk",
+        grid="exact",
+        if_unreachable="abstain",
+    )
+    if choices.fits_something:
+        raise InputError("assess fits nothing: give a fusion weight and, for softmax-fitted, its temperature")
+    whole = data.cut(choices.depth)
+    usable = judged_only(whole) if choices.measure.needs_judgements else enough(whole)
+    if choices.rule.name == "rank":
+        folds, threshold = Folds(usable), -float(int(size))
+    else:
+        folds, threshold = _placed(whole, usable, choices, float(size), None if tune is None else tune.cut(depth))
+    return _claimed(choices, folds, threshold)
+
+
+def _placed(
+    whole: Candidates, usable: Candidates, choices: Choices, budget: float, tune: Candidates | None
+) -> tuple[Folds, float]:
+    unjudged = np.flatnonzero(~whole.judged)
+    if tune is not None:
+        folds = Folds(usable, tune, "table")
+    elif choices.measure.needs_judgements and unjudged.size >= FEWEST:
+        folds = Folds(usable, whole.take(unjudged), "unjudged")
+    else:
+        folds = set_aside(usable, choices.tune_fraction)
+    other = folds.tuning
+    assert other is not None
+    return folds, threshold_for_mean(as_rule(choices.rule).keys(other), other.offsets, budget, choices.min_keep)
+
+
+def _claimed(choices: Choices, folds: Folds, threshold: float) -> Certificate:
+    fitted = Fitted(choices.rule, float(choices.fusion), (threshold,), None, ["threshold"])
+    prepared = prepare(folds.calibration, choices, fitted)
+    measured = prepared.curves.at(threshold)
+    value = strongest_claim(choices.target, measured, prepared.curves.full, choices.test, choices.delta)
+    found: dict[str, Any] = {"target": choices.target if value is None else choices.target.with_value(value)}
+    status = "certified" if value is not None else "abstained"
+    if status == "certified" and not choices.test.certified:
+        status = "uncertified"
+    reasons = () if choices.test.certified else (f"the {choices.test.name} test is asymptotic",)
+    decision = Decision(threshold if value is not None else KEEP_EVERYTHING, status, reasons=reasons)
+    return certificate(replace(choices, procedure="assess", **found), folds, fitted, prepared, decision)

@@ -1,0 +1,123 @@
+"""A certificate against other data: does its claim hold on queries it has not seen?"""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from surecut.bounds import TESTS
+from surecut.calibration import in_test_order, quantiles
+from surecut.candidates import Candidates
+from surecut.certificate import Certificate
+from surecut.claims import interval
+from surecut.curves import measure_curves
+from surecut.errors import InputError
+from surecut.folding import enough, judged_only
+from surecut.fusion import final_scores
+from surecut.judging import confirm, judged_values
+from surecut.measures import OwnFunction, OwnMeasure, as_measure
+from surecut.targets import target_from_json
+
+_SIDE = 0.05
+
+
+@dataclass(frozen=True)
+class Check:
+    """What other data say: the claim's quantity with a 90% interval, and whether it speaks against the claim.
+
+    `contradicted` is wrong with a probability of at most 5% when the claim is true.
+    """
+
+    estimate: float
+    interval: tuple[float, float]
+    contradicted: bool
+    mean_kept: float
+    kept_quantiles: dict[str, int]
+    claimed: float
+    mean_full: float
+    mean_pruned: float
+    mean_candidates: float
+    queries: int
+    same_data: bool  # are these the calibration queries themselves?
+    judge_difference: float | None  # largest difference to ir-measures; None: it has no such measure
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def check(
+    certificate: Certificate,
+    data: Candidates,
+    *,
+    loss: OwnFunction | None = None,
+    measure: OwnFunction | None = None,
+    any_system: bool = False,
+    any_length: bool = False,
+) -> Check:
+    """Prune and rerank `data` as the certificate says, and test its claim on it.
+
+    The lists are evaluated twice, by surecut's kernels and by ir-measures; a disagreement is an error.
+    """
+    refuse_other_system(certificate, data, any_system)
+    target = target_from_json(dict(certificate.target), loss)
+    chosen = target.measure(_measure(certificate, measure))
+    usable = judged_only(data) if chosen.needs_judgements else enough(data)
+    final = final_scores(usable, float(certificate.fusion["beta"]))
+    kept = certificate.keep(usable.retriever, offsets=usable.offsets, any_length=any_length)
+    pruner = certificate.pruner
+    curves = measure_curves(
+        usable,
+        pruner.rule.keys(usable),
+        final,
+        chosen,
+        "append" if certificate.tail == "append" else "drop",
+        certificate.min_keep,
+        certificate.max_keep,
+    )
+    own = curves.at(certificate.threshold)
+    difference = None
+    if not isinstance(chosen, OwnMeasure):
+        tail = "append" if certificate.tail == "append" else "drop"
+        difference = confirm(own, judged_values(usable, final, kept, tail, chosen), usable, chosen)  # type: ignore[arg-type]
+    units = in_test_order(curves, usable)
+    measured = units.at(certificate.threshold)
+    test = TESTS["binomial" if target.binary(chosen) and usable.groups is None else "hedge"]
+    low, high = interval(target, measured, units.full, test, _SIDE)
+    return Check(
+        estimate=target.estimate(measured, units.full),
+        interval=(low, high),
+        contradicted=bool(high < target.value if target.rising else low > target.value),
+        mean_kept=float(kept.mean()),
+        kept_quantiles=quantiles(kept),
+        claimed=target.value,
+        mean_full=float(units.full.mean()),
+        mean_pruned=float(measured.mean()),
+        mean_candidates=float(usable.lengths.mean()),
+        queries=len(usable),
+        same_data=usable.fingerprint() == certificate.calibration["fingerprint"],
+        judge_difference=difference,
+    )
+
+
+def refuse_other_system(certificate: Certificate, data: Candidates, any_system: bool = False) -> None:
+    """A certificate is about one retriever and one reranker; where both sides know theirs, they must agree."""
+    for part, known in certificate.system.items():
+        found = data.system.get(part)
+        if found is not None and found != known and not any_system:
+            raise InputError(
+                f"the {part} of this data is not the certificate's (fingerprint {found}, certified {known}): "
+                "calibrate for it, or allow another system on your own responsibility (--any-system)"
+            )
+
+
+def _measure(certificate: Certificate, function: OwnFunction | None) -> Any:
+    if function is not None:
+        return as_measure(function)
+    if certificate.target["kind"] in ("agreement", "risk"):
+        return as_measure("RR@10")  # the target names its own
+    try:
+        return as_measure(certificate.measure)
+    except InputError:
+        raise InputError(
+            f"the certificate's measure '{certificate.measure}' is a function of yours: pass it as measure="
+        ) from None

@@ -1,0 +1,132 @@
+"""Score tables: a folder of Parquet with both stages' scores, the judgements, and how it was made."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from surecut.alignment import Absent, MissingReranker, from_frame
+from surecut.candidates import UNJUDGED, Candidates
+from surecut.certificate import write_atomically
+from surecut.errors import InputError
+
+
+def read_table(
+    folder: str | Path,
+    *,
+    depth: int | None = None,
+    missing_reranker: MissingReranker = "error",
+    absent: Absent = "skip",
+) -> Candidates:
+    """Candidates from a score table.
+
+    >>> read_table("scores/")  # doctest: +SKIP
+    """
+    root = Path(folder)
+    if not root.is_dir():
+        raise InputError(f"{folder}: no such folder; a score table is a folder with candidates.parquet")
+    candidates = _candidates(root)
+    qrels = None
+    if (root / "qrels.parquet").exists():
+        qrels = _read([root / "qrels.parquet"])
+    meta = read_meta(root)
+    system = {part: str(meta["fingerprints"][part]) for part in ("retriever", "reranker") if part in meta.get("fingerprints", {})}
+    data = from_frame(
+        candidates, qrels, depth=depth, missing_reranker=missing_reranker, absent=absent, system=system
+    )
+    return data
+
+
+def read_meta(folder: str | Path) -> dict[str, Any]:
+    """meta.json of a score table; empty when there is none."""
+    path = Path(folder) / "meta.json"
+    if not path.exists():
+        return {}
+    try:
+        meta = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        raise InputError(f"{path}: not readable as JSON") from None
+    if not isinstance(meta, dict) or not isinstance(meta.get("fingerprints", {}), dict):
+        raise InputError(f"{path}: not the meta.json of a score table")
+    return meta
+
+
+def write_table(data: Candidates, folder: str | Path, meta: Mapping[str, Any] | None = None) -> None:
+    """Write Candidates as a score table; judged documents that are no candidates get names of their own."""
+    root = Path(folder)
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+        to_frame(data).write_parquet(root / "candidates.parquet", compression="zstd")
+        if data.judged.any():
+            _judgements(data).write_parquet(root / "qrels.parquet", compression="zstd")
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be written ({error.strerror or error})") from None
+    described = {"depth": int(data.lengths.max(initial=0)), "fingerprints": dict(data.system), **(meta or {})}
+    write_atomically(root / "meta.json", json.dumps(described, indent=2, sort_keys=True) + "\n")
+
+
+def to_frame(data: Candidates) -> pl.DataFrame:
+    """Candidates as one long frame, in retriever order."""
+    columns: dict[str, Any] = {
+        "query_id": pl.Series(data.query_ids.tolist(), dtype=pl.String).gather(_owners(data)),
+        "doc_id": _documents(data),
+        "retriever": data.retriever,
+    }
+    if data.reranker is not None:
+        columns["reranker"] = data.reranker
+    if data.groups is not None:
+        columns["group"] = pl.Series(data.groups.tolist(), dtype=pl.String).gather(_owners(data))
+    return pl.DataFrame(columns)
+
+
+def _judgements(data: Candidates) -> pl.DataFrame:
+    rows = np.flatnonzero(data.grades != UNJUDGED)
+    queries = pl.Series(data.query_ids.tolist(), dtype=pl.String)
+    found = pl.DataFrame(
+        {
+            "query_id": queries.gather(_owners(data)[rows]),
+            "doc_id": _documents(data).gather(rows),
+            "relevance": data.grades[rows],
+        }
+    )
+    counts = np.diff(data.missed_offsets)
+    place = np.arange(data.missed.size) - np.repeat(data.missed_offsets[:-1], counts)
+    lost = pl.DataFrame(
+        {
+            "query_id": queries.gather(np.repeat(np.arange(len(data)), counts)),
+            "doc_id": pl.Series([f"not-retrieved-{i}" for i in place], dtype=pl.String),
+            "relevance": data.missed,
+        }
+    )
+    return pl.concat((found, lost))
+
+
+def _owners(data: Candidates) -> Any:
+    return np.repeat(np.arange(len(data)), data.lengths)
+
+
+def _documents(data: Candidates) -> pl.Series:
+    if data.doc_ids is not None:
+        return data.doc_ids.rename("doc_id")
+    place = np.arange(data.retriever.size) - np.repeat(data.offsets[:-1], data.lengths)
+    width = len(str(int(data.lengths.max(initial=1))))  # ids that fall, so that ties keep their order
+    return pl.Series("doc_id", (10**width - 1 - place).astype(str)).str.zfill(width)
+
+
+def _candidates(root: Path) -> pl.DataFrame:
+    single, parts = root / "candidates.parquet", sorted((root / "candidates").glob("part-*.parquet"))
+    if single.exists():
+        return _read([single])
+    if not parts:
+        raise InputError(f"{root}: neither candidates.parquet nor candidates/part-*.parquet is there")
+    return _read(parts)
+
+
+def _read(paths: list[Path]) -> pl.DataFrame:
+    try:
+        return pl.read_parquet(paths)
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise InputError(f"{paths[0]}: not readable as Parquet ({str(error).splitlines()[0]})") from None
