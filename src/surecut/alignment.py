@@ -45,13 +45,13 @@ def from_runs(
     absent: Absent = "skip",
 ) -> Candidates:
     """Candidates from long frames: query_id doc_id score (twice) and query_id doc_id relevance."""
-    listed, scores = _in_retriever_order(grouped(retriever.select(RUN_COLUMNS)), depth)
+    listed, scores = in_retriever_order(retriever.select(RUN_COLUMNS), depth)
     docs = listed.frame["doc_id"]
     second, extra, filled = None, 0, 0
-    if reranker is not None:
-        second, extra, filled = _attach_reranker(listed, grouped(reranker.select(RUN_COLUMNS)), missing_reranker)
+    if reranker is None:
+        refuse_repeated(listed)
     else:
-        _match(listed, None)
+        second, extra, filled = _attach_reranker(listed, grouped(reranker.select(RUN_COLUMNS)), missing_reranker)
     return _with_judgements(
         listed, scores, second, docs, qrels, absent, Census(extra_reranked=extra, filled_reranked=filled)
     )
@@ -73,8 +73,8 @@ def from_frame(
             raise InputError(f"the frame has no column '{needed}' (it has: {', '.join(table.columns)})")
     table = table.rename({"retriever": "score"})
     wanted = [c for c in (*RUN_COLUMNS, "reranker", "relevance", "group") if c in table.columns]
-    listed, scores = _in_retriever_order(grouped(table.select(wanted)), depth)
-    _match(listed, None)
+    listed, scores = in_retriever_order(table.select(wanted), depth)
+    refuse_repeated(listed)
     second, filled = None, 0
     if "reranker" in wanted:
         given = listed.frame["reranker"].cast(pl.Float64)
@@ -145,7 +145,14 @@ def grouped(frame: pl.DataFrame) -> Grouped:
     return Grouped(frame, queries.to_list(), np.concatenate((heads, [frame.height])).astype(np.int64))
 
 
-def _in_retriever_order(listed: Grouped, depth: int | None) -> tuple[Grouped, Float32]:
+def refuse_repeated(listed: Grouped) -> None:
+    """A document twice for one query is an error."""
+    _match(listed, None)
+
+
+def in_retriever_order(frame: pl.DataFrame, depth: int | None) -> tuple[Grouped, Float32]:
+    """The rows query by query, each query's in retriever order and at most `depth` of them."""
+    listed = grouped(frame)
     scores = as_float32(listed.frame["score"].cast(pl.Float64).fill_null(np.nan).to_numpy())
     _refuse_non_finite(scores, listed, "retriever")
     order = retriever_order(scores, listed.offsets, listed.frame["doc_id"])

@@ -214,7 +214,7 @@ def _walked(choices: Choices, fitted: Fitted, prepared: Prepared) -> Decision:
         if start == KEEP_EVERYTHING and choices.if_unreachable == "relax-target":
             reached = relaxed_level(test, losses.start, target.level, delta)
             if reached != target.level:  # the ladder heads this chain, and ended before the target
-                relaxed = None if reached is None else {"level": reached}
+                relaxed = None if reached is None else {"value": target.value_at(reached)}
                 continue
         known = start_is_true and start == KEEP_EVERYTHING
         walked.append(walk(losses, steps, target.level, test, start, delta, known))

@@ -10,13 +10,13 @@ from surecut.calibration import in_test_order, quantiles
 from surecut.candidates import Candidates
 from surecut.certificate import Certificate
 from surecut.claims import interval
-from surecut.curves import measure_curves
+from surecut.curves import Tail, measure_curves
 from surecut.errors import InputError
 from surecut.folding import enough, judged_only
 from surecut.fusion import final_scores
 from surecut.judging import confirm, judged_values
 from surecut.measures import OwnFunction, OwnMeasure, as_measure
-from surecut.targets import target_from_json
+from surecut.targets import Target, target_from_json
 
 _SIDE = 0.05
 
@@ -59,26 +59,20 @@ def check(
     The lists are evaluated twice, by surecut's kernels and by ir-measures; a disagreement is an error.
     """
     refuse_other_system(certificate, data, any_system)
-    target = target_from_json(dict(certificate.target), loss)
+    target = _claimed(certificate, loss)
     chosen = target.measure(_measure(certificate, measure))
     usable = judged_only(data) if chosen.needs_judgements else enough(data)
     final = final_scores(usable, float(certificate.fusion["beta"]))
     kept = certificate.keep(usable.retriever, offsets=usable.offsets, any_length=any_length)
     pruner = certificate.pruner
+    tail: Tail = "append" if certificate.tail == "append" else "drop"
     curves = measure_curves(
-        usable,
-        pruner.rule.keys(usable),
-        final,
-        chosen,
-        "append" if certificate.tail == "append" else "drop",
-        certificate.min_keep,
-        certificate.max_keep,
+        usable, pruner.rule.keys(usable), final, chosen, tail, certificate.min_keep, certificate.max_keep
     )
-    own = curves.at(certificate.threshold)
     difference = None
     if not isinstance(chosen, OwnMeasure):
-        tail = "append" if certificate.tail == "append" else "drop"
-        difference = confirm(own, judged_values(usable, final, kept, tail, chosen), usable, chosen)  # type: ignore[arg-type]
+        own = curves.at(certificate.threshold)
+        difference = confirm(own, judged_values(usable, final, kept, tail, chosen), usable, chosen)
     units = in_test_order(curves, usable)
     measured = units.at(certificate.threshold)
     test = TESTS["binomial" if target.binary(chosen) and usable.groups is None else "hedge"]
@@ -86,7 +80,8 @@ def check(
     return Check(
         estimate=target.estimate(measured, units.full),
         interval=(low, high),
-        contradicted=bool(high < target.value if target.rising else low > target.value),
+        contradicted=certificate.status != "abstained"
+        and bool(high < target.value if target.rising else low > target.value),
         mean_kept=float(kept.mean()),
         kept_quantiles=quantiles(kept),
         claimed=target.value,
@@ -97,6 +92,14 @@ def check(
         same_data=usable.fingerprint() == certificate.calibration["fingerprint"],
         judge_difference=difference,
     )
+
+
+def _claimed(certificate: Certificate, loss: OwnFunction | None) -> Target:
+    """The claim that was certified: the target, or what it was relaxed to."""
+    target = target_from_json(dict(certificate.target), loss)
+    if certificate.status == "relaxed-target" and certificate.relaxed is not None:
+        return target.with_value(float(certificate.relaxed["value"]))
+    return target
 
 
 def refuse_other_system(certificate: Certificate, data: Candidates, any_system: bool = False) -> None:

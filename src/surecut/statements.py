@@ -37,7 +37,7 @@ def state(
         return f"With {confidence} confidence, {claim}, {population}. {sizes}"
     if status == "relaxed-target":
         assert relaxed is not None
-        looser = choices.target.with_value(_value_at(choices, relaxed["level"])).words(str(choices.measure))
+        looser = choices.target.with_value(relaxed["value"]).words(str(choices.measure))
         return (
             f"It cannot be certified with {confidence} confidence that {claim}. The unpruned list itself is "
             f"certified: with {confidence} confidence, {looser}, {population}. Nothing is pruned."
@@ -67,11 +67,6 @@ def kept_in_words(calibration: Mapping[str, Any]) -> str:
         f"On average {kept:,.1f} of {candidates:,.0f} candidates are reranked, {candidates / max(kept, 1e-12):,.1f} "
         f"times fewer (median {tail['p50']:,}, 95th percentile {tail['p95']:,}, 99th {tail['p99']:,})."
     )
-
-
-def _value_at(choices: Choices, level: float) -> float:
-    """The target value whose level this is (for targets that can be relaxed)."""
-    return round(level if choices.target.kind == "risk" else 1.0 - level, 10)
 
 
 def _published(relaxed: Mapping[str, Any] | None) -> str:

@@ -36,6 +36,10 @@ class Target:
         """a, for a claim of this kind with another value."""
         raise NotImplementedError
 
+    def value_at(self, level: float) -> float:
+        """The value of the claim of this kind that has this level (for claims that can be relaxed)."""
+        return round(1.0 - level if self.rising else level, 10)
+
     @staticmethod
     def variable_at(value: float, measured: Float64, full: Float64) -> Float64:
         """X for a claim of this value, from measured values and the unpruned values of the same queries."""

@@ -1,0 +1,5 @@
+"""`python -m surecut` is the command line."""
+
+from surecut.cli import main
+
+main()

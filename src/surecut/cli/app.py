@@ -1,0 +1,43 @@
+"""The verbs, each with an example in its help."""
+
+import typer
+
+from surecut.cli import assess, calibrate, check, demo, diff, plan, prune, show
+from surecut.version import VERSION
+
+app = typer.Typer(
+    name="surecut",
+    help=(
+        "How few candidates does your reranker have to see, with a guarantee?\n\n"
+        "Start with: surecut demo\n\n"
+        "Then: surecut calibrate --retriever bm25.run --reranker mono.run --qrels qrels.txt -o cert.json"
+    ),
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"surecut {VERSION}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version."),
+) -> None:
+    """The verbs below share their options; each shows an example in its --help."""
+
+
+app.command("demo", help=demo.HELP)(demo.demo)
+app.command("calibrate", help=calibrate.HELP)(calibrate.calibrate)
+app.command("assess", help=assess.HELP)(assess.assess)
+app.command("prune", help=prune.HELP)(prune.prune)
+app.command("check", help=check.HELP)(check.check)
+app.command("show", help=show.HELP)(show.show)
+app.command("diff", help=diff.HELP)(diff.diff)
+app.command("plan", help=plan.HELP)(plan.plan)

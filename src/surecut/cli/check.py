@@ -1,0 +1,60 @@
+"""surecut check"""
+
+import typer
+
+from surecut.cli import options as o
+
+HELP = """Test a certificate's claim on queries it has not seen.
+
+The lists are pruned, reranked and evaluated twice: by surecut and by ir-measures. Exit status: 0 nothing speaks
+against the claim, 1 the data contradict it, 70 the two evaluators disagree.
+
+Example: surecut check cert.json --retriever bm25.heldout.run --reranker mono.heldout.run --qrels qrels.txt
+"""
+
+
+def check(
+    certificate: o.CertificatePath,
+    retriever: o.Retriever = None,
+    reranker: o.Reranker = None,
+    qrels: o.Qrels = None,
+    table: o.Table = None,
+    depth: o.Depth = None,
+    missing_reranker: o.MissingReranker = "error",
+    absent: o.Absent = "skip",
+    groups: o.Groups = None,
+    any_system: o.AnySystem = False,
+    any_length: o.AnyLength = False,
+    json: o.Json = False,
+) -> None:
+    from rich.table import Table
+
+    from surecut import checking
+    from surecut.cli.loading import load, load_data, working
+    from surecut.cli.printing import err, out, print_json
+
+    loaded = load(certificate)
+    data = load_data(
+        retriever, reranker, qrels, table, depth=depth, missing_reranker=missing_reranker, absent=absent, groups=groups
+    )
+    with working("checking"):
+        found = checking.check(loaded, data, any_system=any_system, any_length=any_length)
+    if json:
+        print_json(found.to_dict())
+    else:
+        rows = Table.grid(padding=(0, 2))
+        rows.add_row("claimed", loaded.statement)
+        rows.add_row("found", f"{found.estimate:.4f}, 90% interval {found.interval[0]:.3f} to {found.interval[1]:.3f} (claimed: {found.claimed:g}), {found.queries:,} queries")
+        rows.add_row(loaded.measure, f"{found.mean_full:.4f} with everything reranked, {found.mean_pruned:.4f} pruned")
+        tail = found.kept_quantiles
+        rows.add_row("kept", f"{found.mean_kept:,.1f} of {found.mean_candidates:,.1f} on average   p50 {tail['p50']:,}   p95 {tail['p95']:,}   p99 {tail['p99']:,}")
+        judge = "no counterpart in ir-measures" if found.judge_difference is None else f"ir-measures agrees (largest difference {found.judge_difference:.1e})"
+        rows.add_row("judge", judge)
+        verdict = "[red]contradicted[/] by these queries" if found.contradicted else "[green]not contradicted[/] by these queries"
+        if loaded.status == "abstained":
+            verdict = "nothing was claimed, nothing is pruned"
+        rows.add_row("claim", verdict)
+        out.print(rows)
+        if found.same_data:
+            err.print("these are the calibration queries themselves: no independent check", style="yellow")
+    raise typer.Exit(1 if found.contradicted else 0)

@@ -1,0 +1,89 @@
+"""Reading what the data options name, with a sign of life while it takes long."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from surecut.candidates import Candidates
+from surecut.certificate import Certificate, load_certificate, parse_certificate
+from surecut.errors import InputError
+
+MISSING = ("error", "lowest")
+ABSENT = ("skip", "zero")
+
+
+@contextmanager
+def working(what: str) -> Iterator[None]:
+    """A spinner with the time so far, on stderr, when a person is looking."""
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield
+        return
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True) as progress:
+        progress.add_task(what)
+        yield
+
+
+def load_data(
+    retriever: str | None,
+    reranker: str | None,
+    qrels: str | None,
+    table: str | None,
+    *,
+    depth: int | None = None,
+    missing_reranker: str = "error",
+    absent: str = "skip",
+    groups: str | None = None,
+) -> Candidates:
+    """Candidates from run files or a score table."""
+    for option, value, known in (("--missing-reranker", missing_reranker, MISSING), ("--absent", absent, ABSENT)):
+        if value not in known:
+            raise InputError(f"{option} {value}: choose {' or '.join(known)}")
+    if depth is not None and depth < 1:
+        raise InputError(f"--depth {depth}: must be at least 1")
+    options: dict[str, Any] = {"depth": depth, "missing_reranker": missing_reranker, "absent": absent}
+    if (table is None) == (retriever is None):
+        raise InputError("give the data as --retriever RUN (with --reranker and --qrels), or as --table DIR")
+    with working("reading"):
+        if table is not None:
+            if reranker or qrels:
+                raise InputError("--table brings its own reranker scores and judgements")
+            from surecut.io.table import read_table
+
+            data = read_table(table, **options)
+        else:
+            if [retriever, reranker, qrels].count("-") > 1:
+                raise InputError("standard input can be read once only")
+            from surecut.io.trec import read_trec
+
+            data = read_trec(str(retriever), reranker, qrels, **options)
+    return data if groups is None else data.with_groups(_read_groups(groups))
+
+
+def load(path: Any) -> Certificate:
+    """A certificate from a file, or from standard input."""
+    if str(path) == "-":
+        import sys
+
+        return parse_certificate(sys.stdin.read(), "standard input")
+    return load_certificate(path)
+
+
+def _read_groups(path: str) -> dict[str, str]:
+    groups = {}
+    try:
+        with open(path, encoding="utf-8") as file:
+            for number, line in enumerate(file, start=1):
+                if not line.strip():
+                    continue
+                fields = line.split()
+                if len(fields) != 2:
+                    raise InputError(f"{path}, line {number}: {len(fields)} columns where 2 are expected (query group)")
+                groups[fields[0]] = fields[1]
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: {getattr(error, 'strerror', None) or 'not a text file in UTF-8'}") from None
+    return groups

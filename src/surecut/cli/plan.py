@@ -1,0 +1,92 @@
+"""surecut plan"""
+
+from typing import Annotated
+
+import typer
+
+from surecut.cli import options as o
+
+HELP = """How many labelled queries a target needs: from pilot data, or from a mean and a standard deviation.
+
+Example: surecut plan --table pilot/ --max-drop 1%
+
+Example: surecut plan --at-least 0.38 --mean 0.41 --sd 0.44
+
+Example: surecut plan --max-drop 1% --full-mean 0.41 --mean 0.408 --sd 0.08
+"""
+
+
+def plan(
+    retriever: o.Retriever = None,
+    reranker: o.Reranker = None,
+    qrels: o.Qrels = None,
+    table: o.Table = None,
+    mean: Annotated[float | None, typer.Option("--mean", help="Mean of the measure at the set you hope to certify.", rich_help_panel=o.DATA)] = None,
+    sd: Annotated[float | None, typer.Option("--sd", help="Its standard deviation over queries (drop targets: of full minus pruned).", rich_help_panel=o.DATA)] = None,
+    full_mean: Annotated[float | None, typer.Option("--full-mean", help="Drop targets: the mean with everything reranked.", rich_help_panel=o.DATA)] = None,
+    measure: o.MeasureName = "RR@10",
+    at_least: o.AtLeastValue = None,
+    max_drop: o.MaxDropValue = None,
+    max_drop_abs: o.MaxDropAbs = None,
+    agreement: o.AgreementValue = None,
+    confidence: o.Confidence = 0.9,
+    power: Annotated[float, typer.Option("--power", metavar="SHARE", help="Probability of success to plan for.", rich_help_panel=o.CLAIM)] = 0.8,
+    rule: o.RuleName = "softmax",
+    tail: o.TailName = "drop",
+    depth: o.Depth = None,
+    json: o.Json = False,
+) -> None:
+    from surecut.cli.loading import load_data
+    from surecut.cli.printing import err, out, print_json
+    from surecut.errors import InputError
+    from surecut.planning import ANOTHER_LOOK
+
+    target = o.chosen_target(at_least, max_drop, max_drop_abs, agreement)
+    if not 0 < confidence < 1:
+        raise InputError(f"confidence must lie between 0 and 1, like 0.9, not {confidence:g}")
+    if mean is not None or sd is not None or full_mean is not None:
+        needed = _from_moments(target, mean, sd, full_mean, confidence, power)
+        if json:
+            print_json({"queries": needed})
+        elif needed is None:
+            out.print("no number of queries would do: the mean does not meet the target")
+        else:
+            out.print(f"about {needed:,} labelled queries for {100 * power:g}% power")
+        err.print(ANOTHER_LOOK, style="dim", soft_wrap=True)
+        return
+    from dataclasses import asdict
+
+    from rich.table import Table
+
+    from surecut.pilot import outlook
+
+    data = load_data(retriever, reranker, qrels, table, depth=depth)
+    rows = outlook(data, measure=measure, target=target, confidence=confidence, power=power, rule=rule, tail=tail, depth=depth)
+    if json:
+        print_json([asdict(row) for row in rows])
+    else:
+        shown = Table("mean kept", "measured", "labelled queries needed", box=None, pad_edge=False)
+        for row in rows:
+            shown.add_row(f"{row.mean_kept:,.1f}", f"{row.measured:.4f}", "none would do" if row.queries is None else f"{row.queries:,}")
+        out.print(shown)
+    err.print(ANOTHER_LOOK, style="dim", soft_wrap=True)
+
+
+def _from_moments(
+    target: object, mean: float | None, sd: float | None, full_mean: float | None, confidence: float, power: float
+) -> int | None:
+    import numpy as np
+
+    from surecut.errors import InputError
+    from surecut.planning import queries_needed
+    from surecut.targets import Target
+
+    assert isinstance(target, Target)
+    drop = "drop" in target.kind
+    if mean is None or sd is None or (drop and full_mean is None):
+        raise InputError("give --mean and --sd" + (" and --full-mean, for a drop target" if drop else ""))
+    full = np.array([mean if full_mean is None else full_mean])
+    x = float(target.variable_at(target.value, np.array([mean]), full)[0])
+    scale = {"max_drop": 1 / (2 - target.value), "max_drop_abs": 0.5}.get(target.kind, 1.0)
+    share = 1.0 if target.met_unpruned else 0.33
+    return queries_needed(x, (scale * sd) ** 2, target.level, share * (1 - confidence), power)

@@ -1,0 +1,104 @@
+"""How certificates and counts look in a terminal."""
+
+import json
+from typing import Any
+
+from rich.console import Console
+from rich.panel import Panel
+from rich.table import Table
+
+from surecut.arrays import Float64
+from surecut.candidates import UNJUDGED, Candidates
+from surecut.certificate import Certificate
+
+EXIT = {"certified": 0, "relaxed-target": 3, "relaxed-confidence": 3, "uncertified": 3, "abstained": 4}
+_COLOURS = {"certified": "green", "abstained": "red"}
+_LOW_SHARE = 0.2
+
+out = Console(highlight=False)
+err = Console(stderr=True, highlight=False)
+
+
+def print_json(record: Any) -> None:
+    print(json.dumps(record, indent=2, ensure_ascii=False))
+
+
+def print_certificate(certificate: Certificate, ms_per_pair: float | None = None) -> None:
+    """Statement and figures."""
+    colour = _COLOURS.get(certificate.status, "yellow")
+    out.print(Panel(certificate.statement, title=certificate.status, border_style=colour, title_align="left"))
+    facts = certificate.calibration
+    rows = Table.grid(padding=(0, 2))
+    rows.add_row("rule", f"{rule_in_words(certificate)}, threshold {threshold_in_words(certificate)}")
+    rows.add_row("kept", f"{certificate.mean_kept:,.1f} of {facts['mean_candidates']:,.1f} on average, {certificate.speedup:,.1f} x fewer")
+    tail = facts["kept_quantiles"]
+    rows.add_row("", f"p50 {tail['p50']:,}   p95 {tail['p95']:,}   p99 {tail['p99']:,}")
+    rows.add_row(
+        certificate.measure,
+        f"{facts['mean_full']:.4f} with everything reranked, {facts['mean_pruned']:.4f} pruned "
+        f"(losses alone: {facts['mean_loss_only']:.4f})",
+    )
+    rows.add_row("test", f"{certificate.test}, {certificate.procedure}, {facts['units']:,} units, {certificate.tail} tail")
+    if certificate.tune is not None:
+        rows.add_row("tuned on", f"{certificate.tune['queries']:,} other queries ({certificate.tune['source']}): {', '.join(certificate.tune['for'])}")
+    if ms_per_pair is not None:
+        full, pruned = facts["mean_candidates"] * ms_per_pair, certificate.mean_kept * ms_per_pair
+        rows.add_row("reranking", f"{full:,.0f} ms a query becomes {pruned:,.0f} ms (p99 {tail['p99'] * ms_per_pair:,.0f} ms)")
+    out.print(rows)
+
+
+def rule_in_words(certificate: Certificate) -> str:
+    inside = ", ".join(f"{name}={value:g}" for name, value in certificate.rule["parameters"].items())
+    return f"{certificate.rule['name']}({inside})" if inside else str(certificate.rule["name"])
+
+
+def threshold_in_words(certificate: Certificate) -> str:
+    if certificate.threshold == float("-inf"):
+        return "none (keeps everything)"
+    if certificate.threshold == float("inf"):
+        return f"above every key (keeps {certificate.min_keep})"
+    return f"{certificate.threshold:.6g}"
+
+
+def census(data: Candidates, final: Float64 | None, k: int) -> dict[str, Any]:
+    """What was read, what was left out, and how much of the final top k was ever judged."""
+    counts: dict[str, Any] = {
+        "queries": len(data),
+        "candidates": int(data.retriever.size),
+        "unjudged_queries": int((~data.judged).sum()),
+        "absent_queries": data.census.absent_queries,
+        "queries_without_relevant": data.without_relevant,
+        "negative_grades": data.census.negative_grades,
+        "extra_reranked": data.census.extra_reranked,
+        "filled_reranked": data.census.filled_reranked,
+        "judged_share": None,
+    }
+    if final is not None and data.judged.any():
+        from surecut.kernels.measures import mark_top
+
+        top = mark_top(final, data.offsets, k).astype(bool)
+        rows = top & data.judged.repeat(data.lengths)
+        counts["judged_share"] = float((data.grades[rows] != UNJUDGED).mean()) if rows.any() else None
+        counts["judged_depth"] = k
+    return counts
+
+
+def print_census(counts: dict[str, Any]) -> None:
+    """The four counts, and a warning where the judgements are thin."""
+    lines = [
+        f"{counts['queries']:,} queries, {counts['candidates']:,} candidates; left out: "
+        f"{counts['unjudged_queries']:,} not judged, {counts['absent_queries']:,} judged but not in the run; kept as 0: "
+        f"{counts['queries_without_relevant']:,} with no relevant document, {counts['negative_grades']:,} negative grades"
+    ]
+    if counts["extra_reranked"]:
+        lines.append(f"{counts['extra_reranked']:,} reranker scores belong to no candidate and were ignored")
+    if counts["filled_reranked"]:
+        lines.append(f"{counts['filled_reranked']:,} candidates without a reranker score were placed last")
+    share = counts["judged_share"]
+    if share is not None and share < _LOW_SHARE:
+        lines.append(
+            f"[yellow]warning:[/] only {share:.1%} of the final top {counts['judged_depth']} is judged; the claim is "
+            "about the judgements you have, and unjudged documents count as not relevant"
+        )
+    for line in lines:
+        err.print(line, style="dim", soft_wrap=True)

@@ -1,0 +1,63 @@
+"""surecut prune"""
+
+from typing import Annotated
+
+import typer
+
+from surecut.cli import options as o
+
+HELP = """Apply a certificate to a retriever's run: only the survivors are written, ready for the reranker.
+
+Example: surecut prune cert.json --retriever bm25.run -o pruned.run
+"""
+
+
+def prune(
+    certificate: o.CertificatePath,
+    retriever: o.Retriever = None,
+    table: o.Table = None,
+    output: Annotated[str, typer.Option("-o", "--output", metavar="RUN", help="The pruned run (- is stdout, .gz compresses).", rich_help_panel=o.OUTPUT)] = "-",
+    depth: o.Depth = None,
+    any_system: o.AnySystem = False,
+    any_length: o.AnyLength = False,
+    json: o.Json = False,
+) -> None:
+    import sys
+
+    from surecut.cli.loading import load, working
+    from surecut.cli.printing import err, print_json
+    from surecut.errors import InputError
+    from surecut.pruning import prune_run, run_as_trec, write_run
+
+    if (retriever is None) == (table is None):
+        raise InputError("give the run as --retriever RUN or as --table DIR")
+    if json and output == "-":
+        raise InputError("--json prints a summary: name a file for the run with -o")
+    loaded = load(certificate)
+    with working("pruning"):
+        if table is not None:
+            from surecut.checking import refuse_other_system
+            from surecut.io.table import read_table, to_frame
+
+            data = read_table(table, depth=depth)
+            refuse_other_system(loaded, data, any_system)
+            run = to_frame(data).rename({"retriever": "score"}).select("query_id", "doc_id", "score")
+        else:
+            from surecut.io.trec import read_run
+
+            run = read_run(str(retriever))
+        pruned = prune_run(loaded, run, depth=depth, any_length=any_length)
+        if output != "-":
+            write_run(pruned, output)
+    queries = pruned["query_id"].n_unique()
+    summary = {"queries": queries, "candidates": run.height, "kept": pruned.height, "mean_kept": pruned.height / max(queries, 1)}
+    if output == "-":
+        sys.stdout.buffer.write(run_as_trec(pruned))
+        sys.stdout.buffer.flush()
+    if json:
+        print_json(summary)
+    else:
+        err.print(
+            f"{pruned.height:,} of {run.height:,} candidates survive, {summary['mean_kept']:,.1f} a query ({loaded.status} certificate)",
+            style="dim",
+        )

@@ -1,0 +1,53 @@
+"""surecut show"""
+
+from typing import Annotated
+
+import typer
+
+from surecut.cli import options as o
+
+HELP = """A certificate in words.
+
+Example: surecut show cert.json
+"""
+
+
+def show(
+    certificate: o.CertificatePath,
+    latex: Annotated[bool, typer.Option("--latex", help="One row for a LaTeX table.", rich_help_panel=o.OUTPUT)] = False,
+    ms_per_pair: o.MsPerPair = None,
+    json: o.Json = False,
+) -> None:
+    from surecut.cli.loading import load
+    from surecut.cli.printing import out, print_certificate, print_json
+
+    loaded = load(certificate)
+    if json:
+        print_json({**loaded.to_dict(), "digest": loaded.digest})
+    elif latex:
+        print(latex_row(loaded))
+    else:
+        print_certificate(loaded, ms_per_pair)
+        out.print("[bold]It holds as long as[/]")
+        for assumption in loaded.assumptions:
+            out.print(f"- {assumption}")
+        out.print(f"digest {loaded.digest}, data {loaded.calibration['fingerprint']}", style="dim")
+
+
+def latex_row(certificate: "object") -> str:
+    """rule & measure & target & confidence & measured & mean kept & speed-up."""
+    from surecut.certificate import Certificate
+
+    assert isinstance(certificate, Certificate)
+    facts = certificate.calibration
+    cells = (
+        certificate.rule["name"],
+        certificate.measure,
+        f"{certificate.target['kind'].replace('_', ' ')} {certificate.target['value']:g}",
+        f"{certificate.confidence:g}",
+        certificate.status,
+        f"{facts['mean_pruned']:.3f}",
+        f"{certificate.mean_kept:.1f}",
+        f"{certificate.speedup:.1f}$\\times$",
+    )
+    return " & ".join(str(cell).replace("_", r"\_").replace("%", r"\%") for cell in cells) + r" \\"
