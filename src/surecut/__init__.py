@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from surecut.version import VERSION as __version__
+from surecut.version import __version__
 
 if TYPE_CHECKING:
     from surecut.assessing import assess as assess

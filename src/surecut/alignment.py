@@ -78,12 +78,21 @@ def from_frame(
     second, filled = None, 0
     if "reranker" in wanted:
         given = listed.frame["reranker"].cast(pl.Float64)
-        second, filled = _complete(given.fill_null(np.nan).to_numpy(), ~given.is_null().to_numpy(), listed, missing_reranker)
+        second, filled = _complete(
+            given.fill_null(np.nan).to_numpy(), ~given.is_null().to_numpy(), listed, missing_reranker
+        )
     judgements = as_qrels(qrels) if qrels is not None else None
     if judgements is None and "relevance" in wanted:
         judgements = listed.frame.select(QREL_COLUMNS).drop_nulls("relevance")
     data = _with_judgements(
-        listed, scores, second, listed.frame["doc_id"], judgements, absent, Census(filled_reranked=filled), system
+        listed,
+        scores,
+        second,
+        listed.frame["doc_id"],
+        judgements,
+        absent,
+        Census(filled_reranked=filled),
+        system,
     )
     if "group" in wanted:
         heads = listed.frame.select("query_id", pl.col("group").cast(pl.String)).unique("query_id")
@@ -110,16 +119,18 @@ def as_polars(frame: Any) -> pl.DataFrame:
     """A polars frame from a polars, lazy or pandas one; ids become strings."""
     if isinstance(frame, pl.LazyFrame):
         frame = frame.collect()
-    if not isinstance(frame, pl.DataFrame):
-        if not (hasattr(frame, "columns") and hasattr(frame, "to_numpy")):
-            raise InputError(f"expected a polars or pandas frame, not {type(frame).__name__}")
-        frame = pl.DataFrame({str(name): _pandas_column(frame[name]) for name in frame.columns})
+    if isinstance(frame, pl.DataFrame):
+        table = frame
+    elif hasattr(frame, "columns") and hasattr(frame, "to_numpy"):
+        table = pl.DataFrame({str(name): _pandas_column(frame[name]) for name in frame.columns})
+    else:
+        raise InputError(f"expected a polars or pandas frame, not {type(frame).__name__}")
     for name in ("query_id", "doc_id", "group"):
-        if name in frame.columns and frame.schema[name] != pl.String:
-            if frame.schema[name].is_float():
+        if name in table.columns and table.schema[name] != pl.String:
+            if table.schema[name].is_float():
                 raise InputError(f"column '{name}' holds floating-point numbers; ids must be strings")
-            frame = frame.with_columns(pl.col(name).cast(pl.String))
-    return frame
+            table = table.with_columns(pl.col(name).cast(pl.String))
+    return table
 
 
 def as_qrels(qrels: Any) -> pl.DataFrame:
@@ -191,9 +202,7 @@ def _match(listed: Grouped, other: Grouped | None) -> Int64:
     raise AssertionError("eight hash functions in a row collided")
 
 
-def _attach_reranker(
-    listed: Grouped, other: Grouped, missing: MissingReranker
-) -> tuple[Float64, int, int]:
+def _attach_reranker(listed: Grouped, other: Grouped, missing: MissingReranker) -> tuple[Float64, int, int]:
     matched = _match(listed, other)
     rows = np.flatnonzero(matched >= 0)
     given = other.frame["score"].cast(pl.Float64).fill_null(np.nan).to_numpy()
@@ -258,7 +267,9 @@ def _with_judgements(
         if len(unseen) == len(judgements.queries):
             raise InputError(
                 f"the judgements are for none of the run's queries: the run has '{names[0]}', the judgements "
-                f"'{judgements.queries[0]}'" if names and unseen else "there are no judgements or no queries"
+                f"'{judgements.queries[0]}'"
+                if names and unseen
+                else "there are no judgements or no queries"
             )
         absent_count = len(unseen)
         if absent == "zero":
@@ -309,9 +320,7 @@ def _unique_judgements(qrels: pl.DataFrame) -> pl.DataFrame:
     once = qrels.unique(QREL_COLUMNS, maintain_order=True)
     clash = once.filter(pl.struct("query_id", "doc_id").is_duplicated())
     if clash.height:
-        raise InputError(
-            f"query '{clash['query_id'][0]}' has two different grades for document '{clash['doc_id'][0]}'"
-        )
+        raise InputError(f"query '{clash['query_id'][0]}' has two different grades for document '{clash['doc_id'][0]}'")
     return once
 
 

@@ -67,7 +67,7 @@ def _offsets(raw: Array, offsets: Any) -> Int64:
     if offsets is None:
         if raw.ndim != 2:
             raise InputError("retriever scores must be 2-D (queries x candidates), or flat with offsets=")
-        return np.arange(raw.shape[0] + 1, dtype=np.int64) * raw.shape[1]
+        return offsets_of(np.full(raw.shape[0], raw.shape[1]))
     bounds = np.asarray(offsets, dtype=np.int64)
     if raw.ndim != 1 or bounds.ndim != 1 or bounds.size < 1:
         raise InputError("with offsets=, retriever scores and offsets must both be flat arrays")
@@ -119,9 +119,7 @@ def _grades(relevance: Any, size: int) -> tuple[Int32, int]:
     return np.maximum(whole, 0), int(np.sum(whole < 0))
 
 
-def _missed(
-    missed: Sequence[Any] | None, total_relevant: Any, grades: Int32, offsets: Int64
-) -> tuple[Int32, Int64]:
+def _missed(missed: Sequence[Any] | None, total_relevant: Any, grades: Int32, offsets: Int64) -> tuple[Int32, Int64]:
     queries = offsets.size - 1
     if missed is not None and total_relevant is not None:
         raise InputError("give missed= or total_relevant=, not both")

@@ -20,14 +20,7 @@ from surecut.measures import OwnFunction
 from surecut.placement import threshold_for_mean
 from surecut.registry import unknown
 from surecut.rules import KEEP_EVERYTHING, Rule, as_rule
-from surecut.targets import Agreement, AtLeast, MaxDrop, MaxDropAbsolute, Target
-
-CLAIMS: dict[str, Target] = {
-    "max-drop": MaxDrop(0.5),
-    "max-drop-abs": MaxDropAbsolute(0.5),
-    "at-least": AtLeast(0.5),
-    "agreement": Agreement(0.5, 10),
-}
+from surecut.targets import CLAIMS
 
 Claim = Literal["max-drop", "max-drop-abs", "at-least", "agreement"]
 

@@ -24,6 +24,7 @@ from surecut.targets import MaxDrop, Target
 from surecut.temperature import fit_temperature
 from surecut.walk import Chain, Steps, chains, farthest, walk
 
+DEFAULT_TARGET = MaxDrop(0.01)
 _ORDER_SALT = b"surecut order "
 _ADVICE_SHARES = (0.05, 0.1, 0.25, 0.5, 0.75, 0.9)
 
@@ -32,7 +33,7 @@ def calibrate(
     data: Candidates,
     *,
     measure: str | OwnFunction = "RR@10",
-    target: Target = MaxDrop(0.01),
+    target: Target = DEFAULT_TARGET,
     confidence: float = 0.9,
     rule: str | Rule = "softmax",
     test: str = "auto",
@@ -230,9 +231,7 @@ def _walked(choices: Choices, fitted: Fitted, prepared: Prepared) -> Decision:
     return Decision(KEEP_EVERYTHING, "abstained")
 
 
-def certificate(
-    choices: Choices, folds: Folds, fitted: Fitted, prepared: Prepared, decision: Decision
-) -> Certificate:
+def certificate(choices: Choices, folds: Folds, fitted: Fitted, prepared: Prepared, decision: Decision) -> Certificate:
     """Write down what was found."""
     data, curves = prepared.data, prepared.curves
     kept = prepared.kept(decision.threshold, choices)
@@ -257,7 +256,15 @@ def certificate(
     advice = _advice(choices, fitted, prepared) if abstained else None
     return Certificate(
         status=decision.status,
-        statement=state(choices, decision.status, decision.threshold, decision.relaxed, decision.reasons, advice, calibration),
+        statement=state(
+            choices,
+            decision.status,
+            decision.threshold,
+            decision.relaxed,
+            decision.reasons,
+            advice,
+            calibration,
+        ),
         measure=str(choices.measure),
         target=choices.target.to_json(),
         confidence=choices.confidence,

@@ -1,6 +1,7 @@
 """Candidates: what both stages and the judges said about each query's documents, as ragged columns."""
 
 import hashlib
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -71,9 +72,7 @@ class Candidates:
         """
         from surecut.arraying import from_arrays
 
-        return from_arrays(
-            retriever, reranker, relevance, offsets, query_ids, doc_ids, missed, total_relevant, group
-        )
+        return from_arrays(retriever, reranker, relevance, offsets, query_ids, doc_ids, missed, total_relevant, group)
 
     @classmethod
     def from_frame(cls, frame: Any, qrels: Any = None, **options: Any) -> "Candidates":
@@ -100,8 +99,7 @@ class Candidates:
 
     def __repr__(self) -> str:
         return (
-            f"Candidates({len(self):,} queries, {self.retriever.size:,} candidates, "
-            f"{int(self.judged.sum()):,} judged)"
+            f"Candidates({len(self):,} queries, {self.retriever.size:,} candidates, {int(self.judged.sum()):,} judged)"
         )
 
     @property
@@ -156,8 +154,7 @@ class Candidates:
         edges = np.concatenate(([0.0], np.cumsum(shares)))
         edges[-1] = np.inf if sum(shares) > 1 - 1e-9 else edges[-1]
         return tuple(
-            self.take(np.flatnonzero((place >= low) & (place < high)))
-            for low, high in zip(edges[:-1], edges[1:], strict=True)
+            self.take(np.flatnonzero((place >= low) & (place < high))) for low, high in itertools.pairwise(edges)
         )
 
     def cut(self, depth: int | None) -> "Candidates":
@@ -170,9 +167,7 @@ class Candidates:
         owner = np.repeat(np.arange(len(self)), lengths)
         lost = ~stays & (self.grades != UNJUDGED)
         missed_owner = np.concatenate((np.repeat(np.arange(len(self)), np.diff(self.missed_offsets)), owner[lost]))
-        missed, missed_offsets = ragged(
-            missed_owner, np.concatenate((self.missed, self.grades[lost])), len(self)
-        )
+        missed, missed_offsets = ragged(missed_owner, np.concatenate((self.missed, self.grades[lost])), len(self))
         return replace(
             self,
             offsets=offsets_of(kept),
@@ -197,10 +192,10 @@ class Candidates:
         return combine_digests(self.query_ids, self._query_digests())
 
     def _query_digests(self) -> list[bytes]:
-        retriever = memoryview(self.retriever.astype("<f4", copy=False)).cast("B")
+        retriever = self.retriever.astype("<f4", copy=False).data.cast("B")
         reranker = memoryview(b"")
         if self.reranker is not None:
-            reranker = memoryview(self.reranker.astype("<f8", copy=False)).cast("B")
+            reranker = self.reranker.astype("<f8", copy=False).data.cast("B")
         width = 0 if self.reranker is None else 8
         relevant = np.flatnonzero(self.grades > 0)
         found = np.searchsorted(relevant, self.offsets)
@@ -208,7 +203,11 @@ class Candidates:
         judgements = np.stack((ranks, self.grades[relevant]), axis=1).astype("<i8").tobytes()
         lost = np.flatnonzero(self.missed > 0)
         missed = self.missed[lost].astype("<i8").tobytes()
-        rows, seen, unseen = self.offsets.tolist(), found.tolist(), np.searchsorted(lost, self.missed_offsets).tolist()
+        rows, seen, unseen = (
+            self.offsets.tolist(),
+            found.tolist(),
+            np.searchsorted(lost, self.missed_offsets).tolist(),
+        )
         digests = []
         for q, (judged, low, high) in enumerate(zip(self.judged.tolist(), rows, rows[1:], strict=False)):
             whole = xxhash.xxh3_128(retriever[4 * low : 4 * high])
@@ -243,7 +242,7 @@ def hashed_share(ids: Iterable[str], salt: bytes) -> Float64:
     return hashed(ids, salt) / 2.0**64
 
 
-def offsets_of(lengths: Array) -> Int64:
+def offsets_of(lengths: npt.ArrayLike) -> Int64:
     """Where each of several consecutive parts begins, and where the last one ends."""
     return np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from surecut.arrays import Int64
 from surecut.errors import InputError
-from surecut.version import VERSION
+from surecut.version import __version__
 
 if TYPE_CHECKING:
     from surecut.candidates import Candidates
@@ -51,7 +51,7 @@ class Certificate:
     system: Mapping[str, str] = field(default_factory=dict)
     relaxed: Mapping[str, Any] | None = None
     advice: Mapping[str, Any] | None = None
-    surecut: str = VERSION
+    surecut: str = __version__
     schema: int = SCHEMA
 
     @property
@@ -76,7 +76,12 @@ class Certificate:
 
         rule = RULES[self.rule["name"]].with_parameters(self.rule["parameters"])
         return Pruner(
-            rule, self.threshold, self.min_keep, self.max_keep, self.depth, int(self.calibration["shortest_list"])
+            rule,
+            self.threshold,
+            self.min_keep,
+            self.max_keep,
+            self.depth,
+            int(self.calibration["shortest_list"]),
         )
 
     def keep(self, scores: Any, offsets: Any = None, *, any_length: bool = False) -> Any:
@@ -133,7 +138,8 @@ def parse_certificate(text: str, source: str = "certificate") -> Certificate:
         raise InputError(f"{source}: not a surecut certificate")
     if not isinstance(record["schema"], int) or record["schema"] > SCHEMA:
         raise InputError(
-            f"{source}: certificate schema {record['schema']} is newer than this surecut reads ({SCHEMA}): upgrade surecut"
+            f"{source}: certificate schema {record['schema']} is newer than this surecut reads ({SCHEMA}): "
+            "upgrade surecut"
         )
     if record.pop("digest") != _digest(record):
         raise InputError(f"{source}: the digest does not match: the certificate was changed after it was made; {_HINT}")

@@ -3,8 +3,6 @@
 from dataclasses import asdict, dataclass
 from typing import Any
 
-import numpy as np
-
 from surecut.bounds import TESTS
 from surecut.calibration import in_test_order, quantiles
 from surecut.candidates import Candidates

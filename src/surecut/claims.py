@@ -13,9 +13,7 @@ from surecut.targets import Target
 _RUNGS = np.arange(1, 1000) / 1000.0
 
 
-def strongest_claim(
-    target: Target, measured: Float64, full: Float64, test: MeanTest, delta: float
-) -> float | None:
+def strongest_claim(target: Target, measured: Float64, full: Float64, test: MeanTest, delta: float) -> float | None:
     """The strongest value of this kind of claim that holds with confidence 1 - delta; None if none does."""
     reached = None
     for value in _RUNGS if target.rising else _RUNGS[::-1]:
@@ -26,9 +24,7 @@ def strongest_claim(
     return reached
 
 
-def interval(
-    target: Target, measured: Float64, full: Float64, test: MeanTest, delta: float
-) -> tuple[float, float]:
+def interval(target: Target, measured: Float64, full: Float64, test: MeanTest, delta: float) -> tuple[float, float]:
     """Bounds on the quantity the claim is about; each side is wrong with a probability of at most delta.
 
     A drop may be negative (the pruned list is better), so its ladder runs from -1 to 1.

@@ -107,8 +107,10 @@ def full_measure(data: Candidates, final: Float64, measure: AnyMeasure) -> Float
     """The measure of each query's final list with nothing pruned."""
     if isinstance(measure, OwnMeasure):
         return np.array(
-            [_own_value(measure, grades[np.lexsort((np.arange(grades.size), -scores))], missed)
-             for scores, grades, missed in _queries(data, final)]
+            [
+                _own_value(measure, grades[np.lexsort((np.arange(grades.size), -scores))], missed)
+                for scores, grades, missed in _queries(data, final)
+            ]
         )
     return _kernel_curves(data, final, measure, "drop", NO_CUTOFF, NO_CUTOFF)[0]
 

@@ -36,7 +36,9 @@ def fold(data: Candidates, choices: Choices, tune: Candidates | None) -> Folds:
     if tune is not None:
         both = set(tune.query_ids) & set(data.query_ids)
         if both:
-            raise InputError(f"query '{min(both)}' is in the tuning data and in the calibration data ({len(both):,} are)")
+            raise InputError(
+                f"query '{min(both)}' is in the tuning data and in the calibration data ({len(both):,} are)"
+            )
         return Folds(usable, _judged(tune), "table")
     if choices.fits_something:
         if choices.fit_on_calibration:

@@ -13,6 +13,7 @@ import numpy as np
 from surecut.arrays import Array, Float64, Int32, Int64
 from surecut.candidates import counts_by_query
 from surecut.errors import InputError
+from surecut.kernels import codes
 from surecut.registry import Registry
 
 NO_CUTOFF = 2**31 - 1
@@ -34,15 +35,15 @@ class Family:
 
 FAMILIES = Registry(
     "measure",
-    Family("RR", "1 / rank of the first relevant document (MRR is its mean)", 0),
-    Family("nDCG", "discounted gain of the grades, relative to the best order there is", 1, graded=True),
-    Family("R", "share of the relevant documents that were found", 2),
-    Family("Success", "1 if any relevant document was found", 3, cutoff_needed=True),
-    Family("P", "relevant documents among the first k, divided by k", 4, cutoff_needed=True),
-    Family("AP", "mean precision at the relevant documents (MAP is its mean)", 5),
+    Family("RR", "1 / rank of the first relevant document (MRR is its mean)", codes.RR),
+    Family("nDCG", "discounted gain of the grades, relative to the best order there is", codes.NDCG, graded=True),
+    Family("R", "share of the relevant documents that were found", codes.RECALL),
+    Family("Success", "1 if any relevant document was found", codes.SUCCESS, cutoff_needed=True),
+    Family("P", "relevant documents among the first k, divided by k", codes.PRECISION, cutoff_needed=True),
+    Family("AP", "mean precision at the relevant documents (MAP is its mean)", codes.AP),
 )
 
-_OVERLAP = Family("Overlap", "share of the unpruned top k that is still in the top k", 2)
+_OVERLAP = Family("Overlap", "share of the unpruned top k that is still in the top k", codes.RECALL)
 
 
 @dataclass(frozen=True)
@@ -65,9 +66,7 @@ class Measure:
     @property
     def binary(self) -> bool:
         """Is every value 0 or 1 by definition (never: by looking at a sample)?"""
-        return self.family.name == "Success" or (
-            self.cutoff == 1 and self.family.name in ("RR", "P", "Overlap")
-        )
+        return self.family.name == "Success" or (self.cutoff == 1 and self.family.name in ("RR", "P", "Overlap"))
 
     def totals(self, grades: Int32, offsets: Int64, missed: Int32, missed_offsets: Int64) -> Float64:
         """What each query's sum is divided by: the ideal gain for nDCG, the relevant documents elsewhere."""
@@ -138,9 +137,7 @@ def _parse(text: str) -> Measure:
     return Measure(family, cutoff, rel)
 
 
-def _ideal_gains(
-    grades: Int32, offsets: Int64, missed: Int32, missed_offsets: Int64, cutoff: int | None
-) -> Float64:
+def _ideal_gains(grades: Int32, offsets: Int64, missed: Int32, missed_offsets: Int64, cutoff: int | None) -> Float64:
     """Sum of grade / log2(rank + 1) with each query's judged documents in their best order."""
     queries = offsets.size - 1
     found = np.flatnonzero(grades > 0)
@@ -156,4 +153,5 @@ def _ideal_gains(
     first = np.searchsorted(owner, np.arange(queries))
     rank = np.arange(owner.size) - first[owner] + 1
     within = rank <= (NO_CUTOFF if cutoff is None else cutoff)
-    return np.bincount(owner, weights=within * gain / np.log2(rank + 1.0), minlength=queries)
+    ideal: Float64 = np.bincount(owner, weights=within * gain / np.log2(rank + 1.0), minlength=queries)
+    return ideal

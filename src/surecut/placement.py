@@ -12,6 +12,7 @@ from surecut.kernels.keys import kept_at
 from surecut.measures import NO_CUTOFF
 from surecut.rules import GRID_SIZE, KEEP_EVERYTHING, START_SHARES, Rule
 
+
 def threshold_for_mean(
     keys: Float64, offsets: Int64, size: float, min_keep: int = 1, max_keep: int | None = None
 ) -> float:

@@ -13,7 +13,7 @@ import numpy as np
 from surecut.arrays import Float64
 from surecut.bounds.base import check_range
 from surecut.errors import InputError
-from surecut.kernels.testing import HEDGE_CAP
+from surecut.kernels.codes import HEDGE_CAP
 from surecut.targets import Target
 
 _PRACTICE = 1.3  # queries needed in practice, over the least that could do
@@ -48,9 +48,7 @@ def queries_needed(mean: float, variance: float, level: float, delta: float, pow
     return math.ceil(max(by_variance, by_growth))
 
 
-def advise(
-    target: Target, full: Float64, sets: list[tuple[float, Float64]], delta: float, units: int
-) -> Advice:
+def advise(target: Target, full: Float64, sets: list[tuple[float, Float64]], delta: float, units: int) -> Advice:
     """The set (mean kept, measured values) that needs the fewest queries, and what `units` of them could claim."""
 
     def best(value: float) -> tuple[int | None, float]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from surecut.arrays import Float64
 from surecut.errors import InputError
-from surecut.kernels import keys as kernels
+from surecut.kernels import codes
 from surecut.registry import Registry
 
 if TYPE_CHECKING:
@@ -71,8 +71,10 @@ class Rule:
 
     def keys(self, data: "Candidates") -> Float64:
         """The key of every candidate, in the order of `data`."""
+        from surecut.kernels.keys import fill_keys
+
         filled = np.empty(data.retriever.size)
-        kernels.fill_keys(data.retriever, data.offsets, self.code, self.scale, self.prior, filled)
+        fill_keys(data.retriever, data.offsets, self.code, self.scale, self.prior, filled)
         return filled
 
     def grid(self) -> Float64:
@@ -93,7 +95,7 @@ RULES = Registry(
     Rule(
         "softmax",
         "softmax over the query's own list times a 1/rank prior; nothing to fit, any score scale",
-        kernels.SOFTMAX,
+        codes.SOFTMAX,
         {"scale": 0.75, "rank_prior": 1.0},
         normalises=True,
         starts=_softmax_starts,
@@ -102,18 +104,18 @@ RULES = Registry(
     Rule(
         "softmax-fitted",
         "softmax with one temperature fitted on other queries, as in the paper",
-        kernels.SOFTMAX_FITTED,
+        codes.SOFTMAX_FITTED,
         {"temperature": 1.0},
         normalises=True,
         grid_range=(-30.0, 0.0),
         fits_temperature=True,
     ),
-    Rule("score", "the raw score: what an engine's own score cut-off executes", kernels.SCORE),
-    Rule("gap", "the score's distance to the query's best", kernels.GAP),
+    Rule("score", "the raw score: what an engine's own score cut-off executes", codes.SCORE),
+    Rule("gap", "the score's distance to the query's best", codes.GAP),
     Rule(
         "zscore",
         "standard deviations above the query's mean score",
-        kernels.ZSCORE,
+        codes.ZSCORE,
         normalises=True,
         starts=lambda depth: (0.25, 1.5),
         grid_range=(-10.0, 30.0),
@@ -121,14 +123,14 @@ RULES = Registry(
     Rule(
         "rank",
         "a rank cut-off: what top_k and window sizes execute",
-        kernels.RANK,
+        codes.RANK,
         starts=lambda depth: tuple(-max(1.0, round(share * depth)) for share in START_SHARES),
         grid_range=(-float(GRID_SIZE), -1.0),
     ),
     Rule(
         "mass",
         "softmax mass before the candidate (top-p)",
-        kernels.MASS,
+        codes.MASS,
         normalises=True,
         starts=lambda depth: (-0.8, -0.5),
         grid_range=(-1.0, 0.0),

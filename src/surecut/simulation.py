@@ -109,9 +109,7 @@ def simulate(
     )
 
 
-def _distractors(
-    system: System, rng: np.random.Generator, queries: int, depth: int
-) -> tuple[Float64, Float64]:
+def _distractors(system: System, rng: np.random.Generator, queries: int, depth: int) -> tuple[Float64, Float64]:
     arrivals = np.cumsum(rng.exponential(size=(queries, depth)), axis=1)
     closeness = -np.log(arrivals / depth)  # the retriever's score
     share = np.clip(closeness / np.log(depth + 1.0), 0.0, 1.0)
@@ -119,9 +117,7 @@ def _distractors(
     return closeness, likes + rng.standard_normal((queries, depth))
 
 
-def _relevant(
-    system: System, rng: np.random.Generator, queries: int, most: int
-) -> tuple[Float64, Float64]:
+def _relevant(system: System, rng: np.random.Generator, queries: int, most: int) -> tuple[Float64, Float64]:
     log_place = np.log(system.median_place) + system.place_spread * rng.standard_normal((queries, most))
     ease = system.strength + system.strength_spread * rng.standard_normal((queries, 1))
     return np.exp(log_place), ease + 0.5 * rng.standard_normal((queries, most))

@@ -81,7 +81,11 @@ def _published(relaxed: Mapping[str, Any] | None) -> str:
 
 
 def _why(
-    choices: Choices, claim: str, confidence: str, advice: Mapping[str, Any] | None, calibration: Mapping[str, Any]
+    choices: Choices,
+    claim: str,
+    confidence: str,
+    advice: Mapping[str, Any] | None,
+    calibration: Mapping[str, Any],
 ) -> str:
     units = calibration["units"]
     start = f"{units:,} queries do not show with {confidence} confidence that {claim}"

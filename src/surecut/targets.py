@@ -259,3 +259,12 @@ def target_from_json(record: dict[str, Any], loss: OwnFunction | None = None) ->
         return risk(loss, value)
     simple: dict[str, type[Target]] = {c.kind: c for c in (AtLeast, MaxDrop, MaxDropAbsolute)}
     return simple[kind](value)
+
+
+CLAIMS: dict[str, Target] = {
+    "max-drop": MaxDrop(0.5),
+    "max-drop-abs": MaxDropAbsolute(0.5),
+    "at-least": AtLeast(0.5),
+    "agreement": Agreement(0.5, 10),
+}
+"""Kinds of claims by their names on the command line; the values are to be replaced."""

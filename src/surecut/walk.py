@@ -86,7 +86,13 @@ def chains(starts: Sequence[float], delta: float) -> list[tuple[float, float]]:
 
 
 def walk(
-    losses: Curves, steps: Steps, level: float, test: MeanTest, start: float, delta: float, start_is_true: bool
+    losses: Curves,
+    steps: Steps,
+    level: float,
+    test: MeanTest,
+    start: float,
+    delta: float,
+    start_is_true: bool,
 ) -> Chain:
     """Walk one chain. `losses` holds one curve a unit, in the pre-registered order.
 

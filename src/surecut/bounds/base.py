@@ -8,7 +8,6 @@ import numpy as np
 
 from surecut.arrays import Float64
 from surecut.errors import InputError
-from surecut.kernels import testing as kernels
 
 Critical = Callable[[int, float, float], float]
 
@@ -47,14 +46,14 @@ class MeanTest:
 
     def decision(self, x: Float64, level: float, delta: float) -> bool:
         """`rejects` for losses that were checked before."""
+        from surecut.kernels import testing as kernels
+
         check_range("level", level)
         check_range("delta", delta)
         memory = np.array([x.size, 0], dtype=np.int64)
         critical = self.critical(x.size, level, delta)
         checkpoints = kernels.checkpoints_for(x.size)
-        return bool(
-            kernels.decide(x, level, delta, self.code, critical, self.table(), checkpoints, memory, 0)
-        )
+        return bool(kernels.decide(x, level, delta, self.code, critical, self.table(), checkpoints, memory, 0))
 
     def upper_bound(self, losses: Any, delta: float, step: float = 0.001) -> float:
         """The smallest level reached when levels fall from 1 - step until one is not rejected; 1 if none is.

@@ -4,7 +4,7 @@ import math
 
 from surecut.bounds.base import MeanTest
 from surecut.bounds.binomial import largest_count
-from surecut.kernels.testing import CRITICAL_SUM
+from surecut.kernels.codes import CRITICAL_SUM
 
 
 def critical_sum(n: int, level: float, delta: float) -> float:

@@ -1,7 +1,7 @@
 """binomial: reject when P(Bin(n, a) <= sum x) <= delta. Exact, and only for X that is 0/1 by definition."""
 
 from surecut.bounds.base import MeanTest
-from surecut.kernels.testing import CRITICAL_SUM
+from surecut.kernels.codes import CRITICAL_SUM
 
 
 def largest_count(n: int, level: float, probability: float) -> float:
@@ -19,5 +19,9 @@ def largest_count(n: int, level: float, probability: float) -> float:
 
 
 BINOMIAL = MeanTest(
-    "binomial", "exact, for losses that are 0 or 1 by definition", CRITICAL_SUM, largest_count, needs_binary=True
+    "binomial",
+    "exact, for losses that are 0 or 1 by definition",
+    CRITICAL_SUM,
+    largest_count,
+    needs_binary=True,
 )

@@ -3,7 +3,7 @@
 from statistics import NormalDist
 
 from surecut.bounds.base import MeanTest
-from surecut.kernels.testing import CLT as CODE
+from surecut.kernels.codes import CLT as CODE
 
 
 def normal_quantile(n: int, level: float, delta: float) -> float:

@@ -16,7 +16,7 @@ import numpy as np
 
 from surecut.arrays import Float64
 from surecut.bounds.base import MeanTest
-from surecut.kernels.testing import HEDGE as CODE
+from surecut.kernels.codes import HEDGE as CODE
 
 _POINTS = 4096
 _LOG_LOWEST, _LOG_HIGHEST = math.log(1e-18), math.log(1 / 1.1)

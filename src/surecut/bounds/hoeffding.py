@@ -3,7 +3,7 @@
 import math
 
 from surecut.bounds.base import MeanTest
-from surecut.kernels.testing import CRITICAL_SUM
+from surecut.kernels.codes import CRITICAL_SUM
 
 
 def relative_entropy(r: float, a: float) -> float:

@@ -2,13 +2,11 @@
 
 from surecut.bounds import bentkus, hoeffding
 from surecut.bounds.base import MeanTest
-from surecut.kernels.testing import CRITICAL_SUM
+from surecut.kernels.codes import CRITICAL_SUM
 
 
 def critical_sum(n: int, level: float, delta: float) -> float:
     return max(hoeffding.critical_sum(n, level, delta), bentkus.critical_sum(n, level, delta))
 
 
-HOEFFDING_BENTKUS = MeanTest(
-    "hoeffding-bentkus", "the better of the two inequalities", CRITICAL_SUM, critical_sum
-)
+HOEFFDING_BENTKUS = MeanTest("hoeffding-bentkus", "the better of the two inequalities", CRITICAL_SUM, critical_sum)

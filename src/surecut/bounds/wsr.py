@@ -12,7 +12,7 @@ import numpy as np
 
 from surecut.arrays import Float64
 from surecut.bounds.base import MeanTest
-from surecut.kernels.testing import WSR as CODE
+from surecut.kernels.codes import WSR as CODE
 
 WSR = MeanTest("wsr", "the paper's betting test", CODE)
 

@@ -6,31 +6,27 @@ import sys
 
 def main() -> None:
     """Run a verb; every fault of the input is one line on stderr and exit status 2."""
-    import click
+    import typer
 
     from surecut.cli.app import app
     from surecut.errors import EvaluatorsDisagree, InputError
 
     try:
-        status = app(standalone_mode=False)
-    except click.exceptions.Abort:
+        status = app(sys.argv[1:] or ["--help"], standalone_mode=False)
+    except (typer.Abort, KeyboardInterrupt):
         _stop("interrupted", 130)
-    except KeyboardInterrupt:
-        _stop("interrupted", 130)
-    except click.UsageError as error:
-        where = error.ctx.command_path if error.ctx else "surecut"
-        _stop(f"{error.format_message()} (see '{where} --help')", 2)
-    except click.ClickException as error:
-        _stop(error.format_message(), 2)
+    except typer.TyperException as error:
+        context = getattr(error, "ctx", None)
+        _stop(f"{error.format_message()} (see '{context.command_path if context else 'surecut'} --help')", 2)
     except InputError as error:
         _stop(str(error), 2)
     except EvaluatorsDisagree as error:
         _stop(str(error), 70)
     except MemoryError:
         _stop("out of memory: cut the lists with --depth, or use fewer queries", 2)
-    except BrokenPipeError:
+    except BrokenPipeError:  # the reader of our output went away
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
+        status = 0
     sys.exit(status if isinstance(status, int) else 0)
 
 

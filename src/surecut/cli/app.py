@@ -3,7 +3,7 @@
 import typer
 
 from surecut.cli import assess, calibrate, check, demo, diff, plan, prune, show
-from surecut.version import VERSION
+from surecut.version import __version__
 
 app = typer.Typer(
     name="surecut",
@@ -22,7 +22,7 @@ app = typer.Typer(
 
 def _version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"surecut {VERSION}")
+        typer.echo(f"surecut {__version__}")
         raise typer.Exit
 
 

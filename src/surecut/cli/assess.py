@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from surecut.assessing import CLAIMS
 from surecut.cli import options as o
+from surecut.targets import CLAIMS
 
 HELP = """What can be claimed for a cut you already use, or for a mean budget; no search over thresholds.
 
@@ -17,14 +17,42 @@ Example: surecut assess --budget 40 --table scores/
 
 
 def assess(
-    keep: Annotated[int | None, typer.Option("--keep", metavar="N", help="The top N is reranked today: what does it cost?", rich_help_panel=o.CLAIM)] = None,
-    budget: Annotated[float | None, typer.Option("--budget", metavar="N", help="N candidates a query on average: what is the best claim?", rich_help_panel=o.CLAIM)] = None,
-    claim: Annotated[str, typer.Option("--claim", metavar="|".join(CLAIMS), help="The kind of claim to make.", rich_help_panel=o.CLAIM)] = "max-drop",
+    keep: Annotated[
+        int | None,
+        typer.Option(
+            "--keep",
+            metavar="N",
+            help="The top N is reranked today: what does it cost?",
+            rich_help_panel=o.CLAIM,
+        ),
+    ] = None,
+    budget: Annotated[
+        float | None,
+        typer.Option(
+            "--budget",
+            metavar="N",
+            help="N candidates a query on average: what is the best claim?",
+            rich_help_panel=o.CLAIM,
+        ),
+    ] = None,
+    claim: Annotated[
+        str,
+        typer.Option("--claim", metavar="|".join(CLAIMS), help="The kind of claim to make.", rich_help_panel=o.CLAIM),
+    ] = "max-drop",
     retriever: o.Retriever = None,
     reranker: o.Reranker = None,
     qrels: o.Qrels = None,
     table: o.Table = None,
-    output: Annotated[Path | None, typer.Option("-o", "--output", metavar="cert.json", help="Where to write the certificate.", rich_help_panel=o.OUTPUT)] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="cert.json",
+            help="Where to write the certificate.",
+            rich_help_panel=o.OUTPUT,
+        ),
+    ] = None,
     measure: o.MeasureName = "RR@10",
     confidence: o.Confidence = 0.9,
     rule: o.RuleName = "softmax",
@@ -44,7 +72,14 @@ def assess(
     from surecut.cli.printing import EXIT, print_certificate, print_json
 
     data = load_data(
-        retriever, reranker, qrels, table, depth=depth, missing_reranker=missing_reranker, absent=absent, groups=groups
+        retriever,
+        reranker,
+        qrels,
+        table,
+        depth=depth,
+        missing_reranker=missing_reranker,
+        absent=absent,
+        groups=groups,
     )
     with working("assessing"):
         certificate = assessing.assess(

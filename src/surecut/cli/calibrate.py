@@ -21,7 +21,16 @@ def calibrate(
     reranker: o.Reranker = None,
     qrels: o.Qrels = None,
     table: o.Table = None,
-    output: Annotated[Path | None, typer.Option("-o", "--output", metavar="cert.json", help="Where to write the certificate.", rich_help_panel=o.OUTPUT)] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="cert.json",
+            help="Where to write the certificate.",
+            rich_help_panel=o.OUTPUT,
+        ),
+    ] = None,
     measure: o.MeasureName = "RR@10",
     at_least: o.AtLeastValue = None,
     max_drop: o.MaxDropValue = None,
@@ -35,19 +44,62 @@ def calibrate(
     max_keep: o.MaxKeep = None,
     depth: o.Depth = None,
     fusion: o.Fusion = "0",
-    tune_fraction: Annotated[float, typer.Option("--tune-fraction", metavar="SHARE", help="Queries set aside when something is fitted.", rich_help_panel=o.METHOD)] = 0.2,
-    tune_table: Annotated[str | None, typer.Option("--tune-table", metavar="DIR", help="Fit on this score table instead.", rich_help_panel=o.METHOD)] = None,
-    fit_on_calibration: Annotated[bool, typer.Option("--fit-on-calibration", help="Fit on the calibration queries, as the paper did: not certified.", rich_help_panel=o.METHOD)] = False,
-    procedure: Annotated[str, typer.Option("--procedure", metavar="|".join(PROCEDURES), help="walk: certified; paper: as published; est, ert: empirical baselines.", rich_help_panel=o.METHOD)] = "walk",
-    grid: Annotated[str, typer.Option("--grid", metavar="|".join(GRIDS), help="All breakpoints, or a grid fixed without the data (automatic past 20,000 queries).", rich_help_panel=o.METHOD)] = "auto",
-    if_unreachable: Annotated[str, typer.Option("--if-unreachable", metavar="|".join(IF_UNREACHABLE), help="What to do when the target cannot be certified.", rich_help_panel=o.CLAIM)] = "abstain",
+    tune_fraction: Annotated[
+        float,
+        typer.Option(
+            "--tune-fraction",
+            metavar="SHARE",
+            help="Queries set aside when something is fitted.",
+            rich_help_panel=o.METHOD,
+        ),
+    ] = 0.2,
+    tune_table: Annotated[
+        str | None,
+        typer.Option("--tune-table", metavar="DIR", help="Fit on this score table instead.", rich_help_panel=o.METHOD),
+    ] = None,
+    fit_on_calibration: Annotated[
+        bool,
+        typer.Option(
+            "--fit-on-calibration",
+            help="Fit on the calibration queries, as the paper did: not certified.",
+            rich_help_panel=o.METHOD,
+        ),
+    ] = False,
+    procedure: Annotated[
+        str,
+        typer.Option(
+            "--procedure",
+            metavar="|".join(PROCEDURES),
+            help="walk: certified; paper: as published; est, ert: empirical baselines.",
+            rich_help_panel=o.METHOD,
+        ),
+    ] = "walk",
+    grid: Annotated[
+        str,
+        typer.Option(
+            "--grid",
+            metavar="|".join(GRIDS),
+            help="All breakpoints, or a grid fixed without the data (automatic past 20,000 queries).",
+            rich_help_panel=o.METHOD,
+        ),
+    ] = "auto",
+    if_unreachable: Annotated[
+        str,
+        typer.Option(
+            "--if-unreachable",
+            metavar="|".join(IF_UNREACHABLE),
+            help="What to do when the target cannot be certified.",
+            rich_help_panel=o.CLAIM,
+        ),
+    ] = "abstain",
     missing_reranker: o.MissingReranker = "error",
     absent: o.Absent = "skip",
     groups: o.Groups = None,
     ms_per_pair: o.MsPerPair = None,
     json: o.Json = False,
 ) -> None:
-    from surecut import calibration
+    from surecut.calibration import calibrate as run
+    from surecut.choices import resolve
     from surecut.cli.loading import load_data, working
     from surecut.cli.printing import EXIT, census, err, print_census, print_certificate, print_json
     from surecut.fusion import final_scores
@@ -55,18 +107,37 @@ def calibrate(
 
     target = o.chosen_target(at_least, max_drop, max_drop_abs, agreement)
     weight = o.chosen_fusion(fusion)
-    chosen = dict(
-        measure=measure, target=target, confidence=confidence, rule=rule, test=test, tail=tail, min_keep=min_keep,
-        max_keep=max_keep, depth=depth, fusion=weight, tune_fraction=tune_fraction,
-        fit_on_calibration=fit_on_calibration, procedure=procedure, grid=grid, if_unreachable=if_unreachable,
-    )
-    calibration.resolve(**chosen)  # type: ignore[arg-type]  # a wrong word is refused before anything is read
+    chosen = {
+        "measure": measure,
+        "target": target,
+        "confidence": confidence,
+        "rule": rule,
+        "test": test,
+        "tail": tail,
+        "min_keep": min_keep,
+        "max_keep": max_keep,
+        "depth": depth,
+        "fusion": weight,
+        "tune_fraction": tune_fraction,
+        "fit_on_calibration": fit_on_calibration,
+        "procedure": procedure,
+        "grid": grid,
+        "if_unreachable": if_unreachable,
+    }
+    resolve(**chosen)  # type: ignore[arg-type]  # a wrong word is refused before anything is read
     data = load_data(
-        retriever, reranker, qrels, table, depth=depth, missing_reranker=missing_reranker, absent=absent, groups=groups
+        retriever,
+        reranker,
+        qrels,
+        table,
+        depth=depth,
+        missing_reranker=missing_reranker,
+        absent=absent,
+        groups=groups,
     )
     tune = None if tune_table is None else load_data(None, None, None, tune_table, depth=depth)
     with working("calibrating"):
-        certificate = calibration.calibrate(data, tune=tune, **chosen)  # type: ignore[arg-type]
+        certificate = run(data, tune=tune, **chosen)  # type: ignore[arg-type]
         cutoff = getattr(as_measure(measure), "cutoff", None) or 10
         counts = census(data, final_scores(data, float(certificate.fusion["beta"])), cutoff)
     if output is not None:
@@ -79,5 +150,9 @@ def calibrate(
         if output is None:
             err.print("not saved: add -o cert.json to keep it", style="dim")
         else:
-            err.print(f"written to {output}; apply it with: surecut prune {output} --retriever RUN -o pruned.run", style="dim", soft_wrap=True)
+            err.print(
+                f"written to {output}; apply it with: surecut prune {output} --retriever RUN -o pruned.run",
+                style="dim",
+                soft_wrap=True,
+            )
     raise typer.Exit(EXIT[certificate.status])

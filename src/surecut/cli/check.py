@@ -35,7 +35,14 @@ def check(
 
     loaded = load(certificate)
     data = load_data(
-        retriever, reranker, qrels, table, depth=depth, missing_reranker=missing_reranker, absent=absent, groups=groups
+        retriever,
+        reranker,
+        qrels,
+        table,
+        depth=depth,
+        missing_reranker=missing_reranker,
+        absent=absent,
+        groups=groups,
     )
     with working("checking"):
         found = checking.check(loaded, data, any_system=any_system, any_length=any_length)
@@ -44,13 +51,27 @@ def check(
     else:
         rows = Table.grid(padding=(0, 2))
         rows.add_row("claimed", loaded.statement)
-        rows.add_row("found", f"{found.estimate:.4f}, 90% interval {found.interval[0]:.3f} to {found.interval[1]:.3f} (claimed: {found.claimed:g}), {found.queries:,} queries")
+        rows.add_row(
+            "found",
+            f"{found.estimate:.4f}, 90% interval {found.interval[0]:.3f} to {found.interval[1]:.3f} (claimed: {found.claimed:g}), {found.queries:,} queries",
+        )
         rows.add_row(loaded.measure, f"{found.mean_full:.4f} with everything reranked, {found.mean_pruned:.4f} pruned")
         tail = found.kept_quantiles
-        rows.add_row("kept", f"{found.mean_kept:,.1f} of {found.mean_candidates:,.1f} on average   p50 {tail['p50']:,}   p95 {tail['p95']:,}   p99 {tail['p99']:,}")
-        judge = "no counterpart in ir-measures" if found.judge_difference is None else f"ir-measures agrees (largest difference {found.judge_difference:.1e})"
+        rows.add_row(
+            "kept",
+            f"{found.mean_kept:,.1f} of {found.mean_candidates:,.1f} on average   p50 {tail['p50']:,}   p95 {tail['p95']:,}   p99 {tail['p99']:,}",
+        )
+        judge = (
+            "no counterpart in ir-measures"
+            if found.judge_difference is None
+            else f"ir-measures agrees (largest difference {found.judge_difference:.1e})"
+        )
         rows.add_row("judge", judge)
-        verdict = "[red]contradicted[/] by these queries" if found.contradicted else "[green]not contradicted[/] by these queries"
+        verdict = (
+            "[red]contradicted[/] by these queries"
+            if found.contradicted
+            else "[green]not contradicted[/] by these queries"
+        )
         if loaded.status == "abstained":
             verdict = "nothing was claimed, nothing is pruned"
         rows.add_row("claim", verdict)

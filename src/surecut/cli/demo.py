@@ -24,7 +24,7 @@ def demo(
     from surecut.simulation import SYSTEMS, simulate
     from surecut.targets import max_drop
 
-    system = SYSTEMS["bm25-bert"]
+    system = SYSTEMS["dense-electra"]
     out.print(f"A [bold]simulated[/] two-stage system ({system.sentence}): {queries:,} queries x {depth:,} candidates.")
     with working("simulating"):
         calibration, held_out = simulate(system, queries, depth, seed).split((0.5, 0.5), seed=seed)
@@ -35,12 +35,19 @@ def demo(
     print_certificate(certificate)
     with working("checking"):
         found = check(certificate, held_out)
-    out.print(f"\n[bold]2. Check[/] on {found.queries:,} queries it has not seen: {'contradicted' if found.contradicted else 'not contradicted'}.")
-    out.print(f"   measured drop {100 * found.estimate:.2f}%, mean kept {found.mean_kept:,.1f}; surecut and ir-measures agree.")
+    out.print(
+        f"\n[bold]2. Check[/] on {found.queries:,} queries it has not seen: {'contradicted' if found.contradicted else 'not contradicted'}."
+    )
+    out.print(
+        f"   measured drop {100 * found.estimate:.2f}%, mean kept {found.mean_kept:,.1f}; surecut and ir-measures agree."
+    )
     out.print("\n[bold]3. Compare[/] with cuts that only look right on the calibration queries:")
     table = Table("", "kept", "drop on held-out queries", "promise", box=None, pad_edge=False)
     table.add_row("surecut", f"{found.mean_kept:,.1f}", f"{100 * found.estimate:.2f}%", "at most 2%, 90% confidence")
-    for procedure, name in (("est", "EST, empirical score threshold"), ("ert", "ERT, empirical rank threshold")):
+    for procedure, name in (
+        ("est", "EST, empirical score threshold"),
+        ("ert", "ERT, empirical rank threshold"),
+    ):
         with working(name):
             other = check(calibrate(calibration, target=target, procedure=procedure), held_out)  # type: ignore[arg-type]
         table.add_row(name, f"{other.mean_kept:,.1f}", f"{100 * other.estimate:.2f}%", "none")

@@ -40,7 +40,10 @@ def load_data(
     groups: str | None = None,
 ) -> Candidates:
     """Candidates from run files or a score table."""
-    for option, value, known in (("--missing-reranker", missing_reranker, MISSING), ("--absent", absent, ABSENT)):
+    for option, value, known in (
+        ("--missing-reranker", missing_reranker, MISSING),
+        ("--absent", absent, ABSENT),
+    ):
         if value not in known:
             raise InputError(f"{option} {value}: choose {' or '.join(known)}")
     if depth is not None and depth < 1:

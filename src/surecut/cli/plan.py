@@ -21,16 +21,32 @@ def plan(
     reranker: o.Reranker = None,
     qrels: o.Qrels = None,
     table: o.Table = None,
-    mean: Annotated[float | None, typer.Option("--mean", help="Mean of the measure at the set you hope to certify.", rich_help_panel=o.DATA)] = None,
-    sd: Annotated[float | None, typer.Option("--sd", help="Its standard deviation over queries (drop targets: of full minus pruned).", rich_help_panel=o.DATA)] = None,
-    full_mean: Annotated[float | None, typer.Option("--full-mean", help="Drop targets: the mean with everything reranked.", rich_help_panel=o.DATA)] = None,
+    mean: Annotated[
+        float | None,
+        typer.Option("--mean", help="Mean of the measure at the set you hope to certify.", rich_help_panel=o.DATA),
+    ] = None,
+    sd: Annotated[
+        float | None,
+        typer.Option(
+            "--sd",
+            help="Its standard deviation over queries (drop targets: of full minus pruned).",
+            rich_help_panel=o.DATA,
+        ),
+    ] = None,
+    full_mean: Annotated[
+        float | None,
+        typer.Option("--full-mean", help="Drop targets: the mean with everything reranked.", rich_help_panel=o.DATA),
+    ] = None,
     measure: o.MeasureName = "RR@10",
     at_least: o.AtLeastValue = None,
     max_drop: o.MaxDropValue = None,
     max_drop_abs: o.MaxDropAbs = None,
     agreement: o.AgreementValue = None,
     confidence: o.Confidence = 0.9,
-    power: Annotated[float, typer.Option("--power", metavar="SHARE", help="Probability of success to plan for.", rich_help_panel=o.CLAIM)] = 0.8,
+    power: Annotated[
+        float,
+        typer.Option("--power", metavar="SHARE", help="Probability of success to plan for.", rich_help_panel=o.CLAIM),
+    ] = 0.8,
     rule: o.RuleName = "softmax",
     tail: o.TailName = "drop",
     depth: o.Depth = None,
@@ -61,19 +77,37 @@ def plan(
     from surecut.pilot import outlook
 
     data = load_data(retriever, reranker, qrels, table, depth=depth)
-    rows = outlook(data, measure=measure, target=target, confidence=confidence, power=power, rule=rule, tail=tail, depth=depth)
+    rows = outlook(
+        data,
+        measure=measure,
+        target=target,
+        confidence=confidence,
+        power=power,
+        rule=rule,
+        tail=tail,
+        depth=depth,
+    )
     if json:
         print_json([asdict(row) for row in rows])
     else:
         shown = Table("mean kept", "measured", "labelled queries needed", box=None, pad_edge=False)
         for row in rows:
-            shown.add_row(f"{row.mean_kept:,.1f}", f"{row.measured:.4f}", "none would do" if row.queries is None else f"{row.queries:,}")
+            shown.add_row(
+                f"{row.mean_kept:,.1f}",
+                f"{row.measured:.4f}",
+                "none would do" if row.queries is None else f"{row.queries:,}",
+            )
         out.print(shown)
     err.print(ANOTHER_LOOK, style="dim", soft_wrap=True)
 
 
 def _from_moments(
-    target: object, mean: float | None, sd: float | None, full_mean: float | None, confidence: float, power: float
+    target: object,
+    mean: float | None,
+    sd: float | None,
+    full_mean: float | None,
+    confidence: float,
+    power: float,
 ) -> int | None:
     import numpy as np
 

@@ -30,7 +30,10 @@ def print_certificate(certificate: Certificate, ms_per_pair: float | None = None
     facts = certificate.calibration
     rows = Table.grid(padding=(0, 2))
     rows.add_row("rule", f"{rule_in_words(certificate)}, threshold {threshold_in_words(certificate)}")
-    rows.add_row("kept", f"{certificate.mean_kept:,.1f} of {facts['mean_candidates']:,.1f} on average, {certificate.speedup:,.1f} x fewer")
+    rows.add_row(
+        "kept",
+        f"{certificate.mean_kept:,.1f} of {facts['mean_candidates']:,.1f} on average, {certificate.speedup:,.1f} x fewer",
+    )
     tail = facts["kept_quantiles"]
     rows.add_row("", f"p50 {tail['p50']:,}   p95 {tail['p95']:,}   p99 {tail['p99']:,}")
     rows.add_row(
@@ -38,12 +41,21 @@ def print_certificate(certificate: Certificate, ms_per_pair: float | None = None
         f"{facts['mean_full']:.4f} with everything reranked, {facts['mean_pruned']:.4f} pruned "
         f"(losses alone: {facts['mean_loss_only']:.4f})",
     )
-    rows.add_row("test", f"{certificate.test}, {certificate.procedure}, {facts['units']:,} units, {certificate.tail} tail")
+    rows.add_row(
+        "test",
+        f"{certificate.test}, {certificate.procedure}, {facts['units']:,} units, {certificate.tail} tail",
+    )
     if certificate.tune is not None:
-        rows.add_row("tuned on", f"{certificate.tune['queries']:,} other queries ({certificate.tune['source']}): {', '.join(certificate.tune['for'])}")
+        rows.add_row(
+            "tuned on",
+            f"{certificate.tune['queries']:,} other queries ({certificate.tune['source']}): {', '.join(certificate.tune['for'])}",
+        )
     if ms_per_pair is not None:
         full, pruned = facts["mean_candidates"] * ms_per_pair, certificate.mean_kept * ms_per_pair
-        rows.add_row("reranking", f"{full:,.0f} ms a query becomes {pruned:,.0f} ms (p99 {tail['p99'] * ms_per_pair:,.0f} ms)")
+        rows.add_row(
+            "reranking",
+            f"{full:,.0f} ms a query becomes {pruned:,.0f} ms (p99 {tail['p99'] * ms_per_pair:,.0f} ms)",
+        )
     out.print(rows)
 
 

@@ -16,7 +16,16 @@ def prune(
     certificate: o.CertificatePath,
     retriever: o.Retriever = None,
     table: o.Table = None,
-    output: Annotated[str, typer.Option("-o", "--output", metavar="RUN", help="The pruned run (- is stdout, .gz compresses).", rich_help_panel=o.OUTPUT)] = "-",
+    output: Annotated[
+        str,
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="RUN",
+            help="The pruned run (- is stdout, .gz compresses).",
+            rich_help_panel=o.OUTPUT,
+        ),
+    ] = "-",
     depth: o.Depth = None,
     any_system: o.AnySystem = False,
     any_length: o.AnyLength = False,
@@ -50,7 +59,12 @@ def prune(
         if output != "-":
             write_run(pruned, output)
     queries = pruned["query_id"].n_unique()
-    summary = {"queries": queries, "candidates": run.height, "kept": pruned.height, "mean_kept": pruned.height / max(queries, 1)}
+    summary = {
+        "queries": queries,
+        "candidates": run.height,
+        "kept": pruned.height,
+        "mean_kept": pruned.height / max(queries, 1),
+    }
     if output == "-":
         sys.stdout.buffer.write(run_as_trec(pruned))
         sys.stdout.buffer.flush()

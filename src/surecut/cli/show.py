@@ -14,7 +14,9 @@ Example: surecut show cert.json
 
 def show(
     certificate: o.CertificatePath,
-    latex: Annotated[bool, typer.Option("--latex", help="One row for a LaTeX table.", rich_help_panel=o.OUTPUT)] = False,
+    latex: Annotated[
+        bool, typer.Option("--latex", help="One row for a LaTeX table.", rich_help_panel=o.OUTPUT)
+    ] = False,
     ms_per_pair: o.MsPerPair = None,
     json: o.Json = False,
 ) -> None:

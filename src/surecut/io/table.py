@@ -33,11 +33,12 @@ def read_table(
     if (root / "qrels.parquet").exists():
         qrels = _read([root / "qrels.parquet"])
     meta = read_meta(root)
-    system = {part: str(meta["fingerprints"][part]) for part in ("retriever", "reranker") if part in meta.get("fingerprints", {})}
-    data = from_frame(
-        candidates, qrels, depth=depth, missing_reranker=missing_reranker, absent=absent, system=system
-    )
-    return data
+    system = {
+        part: str(meta["fingerprints"][part])
+        for part in ("retriever", "reranker")
+        if part in meta.get("fingerprints", {})
+    }
+    return from_frame(candidates, qrels, depth=depth, missing_reranker=missing_reranker, absent=absent, system=system)
 
 
 def read_meta(folder: str | Path) -> dict[str, Any]:

@@ -16,7 +16,14 @@ from surecut.alignment import QREL_COLUMNS, RUN_COLUMNS, Absent, MissingReranker
 from surecut.candidates import Candidates
 from surecut.errors import InputError
 
-RUN_FIELDS = {"query_id": pl.String, "Q0": pl.String, "doc_id": pl.String, "rank": pl.String, "score": pl.Float64, "tag": pl.String}
+RUN_FIELDS = {
+    "query_id": pl.String,
+    "Q0": pl.String,
+    "doc_id": pl.String,
+    "rank": pl.String,
+    "score": pl.Float64,
+    "tag": pl.String,
+}
 QREL_FIELDS = {"query_id": pl.String, "iteration": pl.String, "doc_id": pl.String, "relevance": pl.Int64}
 BEIR_FIELDS = {"query_id": pl.String, "doc_id": pl.String, "relevance": pl.Int64}
 
@@ -128,9 +135,7 @@ def _read(path: Path_, fields: dict[str, Any], wanted: tuple[str, ...], source: 
     return _read_lines(source, path, fields, wanted, header)
 
 
-def _read_lines(
-    source: Any, path: Path_, fields: dict[str, Any], wanted: tuple[str, ...], header: int
-) -> pl.DataFrame:
+def _read_lines(source: Any, path: Path_, fields: dict[str, Any], wanted: tuple[str, ...], header: int) -> pl.DataFrame:
     """The patient way: split every line at white space, and name the first one that is wrong."""
     try:
         lines = _csv(

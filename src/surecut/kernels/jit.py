@@ -1,7 +1,7 @@
 """The one way surecut compiles: cached on disk, without the GIL, strict IEEE arithmetic (never fastmath)."""
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numba
 
@@ -10,6 +10,4 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 def kernel(function: F) -> F:
     """Compile a loop on first call and keep the machine code for later runs."""
-    compiled: F = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
-    return compiled
-
+    return cast(F, numba.njit(cache=True, nogil=True, error_model="numpy")(function))

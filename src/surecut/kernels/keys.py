@@ -9,9 +9,8 @@ import math
 import numpy as np
 
 from surecut.arrays import Float32, Float64, Int64
+from surecut.kernels.codes import GAP, MASS, RANK, SCORE, SOFTMAX_FITTED, ZSCORE
 from surecut.kernels.jit import kernel
-
-SOFTMAX, SOFTMAX_FITTED, SCORE, GAP, ZSCORE, RANK, MASS = range(7)
 
 # math.log is evaluated once for the ranks people use; longer lists call it directly.
 LOG_RANK = np.array([0.0, *(math.log(rank) for rank in range(1, 4096))])
@@ -91,11 +90,9 @@ def mean_and_sd(scores: Float32) -> tuple[float, float]:
 
 
 @kernel
-def key_profile(
-    scores: Float32, rule: int, scale: float, terms: Float64, power: Float64
-) -> tuple[float, float, float]:
+def key_profile(scores: Float32, rule: int, scale: float, terms: Float64, power: Float64) -> tuple[float, float, float]:
     """What a query's own list contributes to its keys: (shift, multiplier, offset)."""
-    if rule == SCORE or rule == RANK:
+    if rule in (SCORE, RANK):
         return 0.0, 1.0, 0.0
     top = np.float64(scores[0])
     if rule == GAP:
@@ -114,9 +111,7 @@ def key_profile(
 
 
 @kernel
-def key_of(
-    score: float, rank: int, rule: int, prior: float, shift: float, multiplier: float, offset: float
-) -> float:
+def key_of(score: float, rank: int, rule: int, prior: float, shift: float, multiplier: float, offset: float) -> float:
     """Key of the candidate at 1-based `rank`; non-increasing in rank, operation by operation."""
     if rule == RANK:
         return -float(rank)
@@ -127,9 +122,7 @@ def key_of(
 
 
 @kernel
-def fill_keys(
-    retriever: Float32, offsets: Int64, rule: int, scale: float, prior: float, keys: Float64
-) -> None:
+def fill_keys(retriever: Float32, offsets: Int64, rule: int, scale: float, prior: float, keys: Float64) -> None:
     """Keys of every candidate of every query (lists in descending retriever score)."""
     longest = 1
     for q in range(offsets.size - 1):
@@ -182,9 +175,7 @@ def count_kept(
             beyond = size  # keys fall along the list: bisect for the first one below the threshold
             while reached < beyond:
                 middle = (reached + beyond) // 2
-                key = key_of(
-                    np.float64(scores[middle]), middle + 1, rule, prior, shift, multiplier, offset
-                )
+                key = key_of(np.float64(scores[middle]), middle + 1, rule, prior, shift, multiplier, offset)
                 if key >= threshold:
                     reached = middle + 1
                 else:
@@ -206,9 +197,7 @@ def count_kept_batch(
     """`count_kept` of each query; a negative count says what was wrong with that query."""
     kept = np.empty(offsets.size - 1, np.int64)
     for q in range(offsets.size - 1):
-        kept[q] = count_kept(
-            scores[offsets[q] : offsets[q + 1]], rule, scale, prior, threshold, min_keep, max_keep
-        )
+        kept[q] = count_kept(scores[offsets[q] : offsets[q + 1]], rule, scale, prior, threshold, min_keep, max_keep)
     return kept
 
 

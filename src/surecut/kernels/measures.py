@@ -5,9 +5,8 @@ import math
 import numpy as np
 
 from surecut.arrays import Array, Float64, Int32, Int64
+from surecut.kernels.codes import NDCG, PRECISION, RECALL, RR, SUCCESS
 from surecut.kernels.jit import kernel
-
-RR, NDCG, RECALL, SUCCESS, PRECISION, AP = range(6)
 
 
 @kernel
@@ -105,7 +104,7 @@ def measure_curves(
     gains = np.empty(longest, np.int64)
     waiting_ranks = np.empty(longest, np.int64)
     waiting_gains = np.empty(longest, np.int64)
-    best_only = measure == RR or measure == SUCCESS
+    best_only = measure in (RR, SUCCESS)
 
     for q in range(queries):
         low = offsets[q]

@@ -10,14 +10,12 @@ import math
 import numpy as np
 
 from surecut.arrays import Float64, Int64
+from surecut.kernels.codes import CRITICAL_SUM, HEDGE, HEDGE_CAP, WSR
 from surecut.kernels.jit import kernel
-
-HEDGE, WSR, CRITICAL_SUM, CLT = range(4)
 
 BLOCK = 8  # losses between two checkpoints, and between two refreshes of the hedge bet
 _ENDGAME = 32  # over the last losses the hedge bet is refreshed every time
 _LOST = 1e-9  # a hedge that has lost this much stops
-HEDGE_CAP = 0.95  # c: the largest share of the wealth that one loss may take
 _GOAL_MARGIN = 1.1  # 1 + eta: aim a little above the goal
 
 
@@ -132,7 +130,7 @@ def decide(
 
     `critical` is the largest sum that is rejected (CRITICAL_SUM) or the normal quantile (CLT).
     """
-    if test == HEDGE or test == WSR:
+    if test in (HEDGE, WSR):
         return betting_rejects(losses, level, delta, test, table, checkpoints, memory, changed)
     if test == CRITICAL_SUM:
         return sum_of(losses) <= critical

@@ -1,0 +1,43 @@
+# Python 3.11 or newer and make are all this needs; everything goes into .venv.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+HEAVY := $(VENV)/.heavy
+
+.PHONY: setup system demo test test-heavy lint bench validity clean
+
+setup: $(STAMP)
+
+$(STAMP): pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --editable ".[dev]"
+	touch $@
+
+system:  ## what only the system's package manager has: nothing yet
+	@echo "no system packages are needed"
+
+demo: setup  ## the main job on data that needs no download
+	$(BIN)/surecut demo
+
+test: setup  ## the tests: a few minutes
+	$(BIN)/python -m pytest -n auto -m "not heavy and not study"
+
+test-heavy: setup  ## tests that need torch, a browser, a server or a cluster: none yet
+	$(BIN)/python -m pytest -m heavy || test $$? -eq 5
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: setup  ## speed as ratios, in one run
+	$(BIN)/python -m benchmarks
+
+validity: setup  ## the long statistical study
+	$(BIN)/python -m pytest -n auto -m study tests/validity --durations 10
+
+clean:
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find src tests benchmarks -name __pycache__ -prune -exec rm -rf {} +
