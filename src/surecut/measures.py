@@ -153,5 +153,5 @@ def _ideal_gains(grades: Int32, offsets: Int64, missed: Int32, missed_offsets: I
     first = np.searchsorted(owner, np.arange(queries))
     rank = np.arange(owner.size) - first[owner] + 1
     within = rank <= (NO_CUTOFF if cutoff is None else cutoff)
-    ideal: Float64 = np.bincount(owner, weights=within * gain / np.log2(rank + 1.0), minlength=queries)
-    return ideal
+    discounted = within * gain / np.log2(rank + 1.0)
+    return np.bincount(owner, weights=discounted, minlength=queries).astype(np.float64)

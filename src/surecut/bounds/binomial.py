@@ -1,9 +1,12 @@
 """binomial: reject when P(Bin(n, a) <= sum x) <= delta. Exact, and only for X that is 0/1 by definition."""
 
+from functools import lru_cache
+
 from surecut.bounds.base import MeanTest
 from surecut.kernels.codes import CRITICAL_SUM
 
 
+@lru_cache(maxsize=4096)
 def largest_count(n: int, level: float, probability: float) -> float:
     """The largest k with P(Bin(n, level) <= k) <= probability; -1 when there is none."""
     from scipy.special import bdtr

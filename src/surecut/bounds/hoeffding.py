@@ -1,6 +1,7 @@
 """hoeffding: p = exp(-n h(min(r, a), a)) with r the mean and h the binary relative entropy."""
 
 import math
+from functools import lru_cache
 
 from surecut.bounds.base import MeanTest
 from surecut.kernels.codes import CRITICAL_SUM
@@ -13,6 +14,7 @@ def relative_entropy(r: float, a: float) -> float:
     return first + second
 
 
+@lru_cache(maxsize=4096)
 def critical_sum(n: int, level: float, delta: float) -> float:
     """The largest sum whose p-value is at most delta; -1 when there is none."""
     needed = math.log(1 / delta) / n
