@@ -7,19 +7,17 @@ about it is found.
 from dataclasses import replace
 from typing import Any, Literal
 
-import numpy as np
-
 from surecut.calibration import Decision, Fitted, certificate, prepare
 from surecut.candidates import Candidates
 from surecut.certificate import Certificate
 from surecut.choices import Choices, resolve
 from surecut.claims import strongest_claim
 from surecut.errors import InputError
-from surecut.folding import FEWEST, Folds, enough, judged_only, set_aside
+from surecut.folding import Folds, enough, judged_only, place_elsewhere, refuse_overlap
 from surecut.measures import OwnFunction
 from surecut.placement import threshold_for_mean
 from surecut.registry import unknown
-from surecut.rules import KEEP_EVERYTHING, Rule, as_rule
+from surecut.rules import KEEP_EVERYTHING, Rule
 from surecut.targets import CLAIMS
 
 Claim = Literal["max-drop", "max-drop-abs", "at-least", "agreement"]
@@ -71,6 +69,7 @@ def assess(
         procedure="walk",
         grid="exact",
         if_unreachable="abstain",
+        grouped=data.groups is not None,
     )
     if choices.fits_something:
         raise InputError("assess fits nothing: give a fusion weight and, for softmax-fitted, its temperature")
@@ -86,16 +85,14 @@ def assess(
 def _placed(
     whole: Candidates, usable: Candidates, choices: Choices, budget: float, tune: Candidates | None
 ) -> tuple[Folds, float]:
-    unjudged = np.flatnonzero(~whole.judged)
     if tune is not None:
+        refuse_overlap(whole, tune)
         folds = Folds(usable, tune, "table")
-    elif choices.measure.needs_judgements and unjudged.size >= FEWEST:
-        folds = Folds(usable, whole.take(unjudged), "unjudged")
     else:
-        folds = set_aside(usable, choices.tune_fraction)
+        folds = place_elsewhere(whole, usable, choices, choices.tune_fraction)
     other = folds.tuning
     assert other is not None
-    return folds, threshold_for_mean(as_rule(choices.rule).keys(other), other.offsets, budget, choices.min_keep)
+    return folds, threshold_for_mean(choices.rule.keys(other), other.offsets, budget, choices.min_keep)
 
 
 def _claimed(choices: Choices, folds: Folds, threshold: float) -> Certificate:

@@ -69,6 +69,7 @@ def calibrate(
         procedure=procedure,
         grid=grid,
         if_unreachable=if_unreachable,
+        grouped=data.groups is not None,
     )
     folds = fold(data.cut(choices.depth), choices, None if tune is None else tune.cut(choices.depth))
     fitted = fit(folds, choices, as_measure(measure))
@@ -124,7 +125,6 @@ def fit(folds: Folds, choices: Choices, declared: Any) -> Fitted:
         beta = fit_fusion(_canonical(folds.tuning), declared)
         purposes.append("fusion weight")
     starts: tuple[float, ...] = (KEEP_EVERYTHING,)
-    units = len(np.unique(folds.calibration.units)) if folds.calibration.groups is not None else len(folds.calibration)
     if choices.several_starts:
         if rule.starts is not None:
             starts += rule.starts(choices.depth or int(folds.calibration.lengths.max()))
@@ -132,7 +132,7 @@ def fit(folds: Folds, choices: Choices, declared: Any) -> Fitted:
             starts += placed_starts(rule, folds.tuning)
             purposes.append("starts")
     grid = None
-    if choices.fixed_grid(units) and choices.procedure == "walk":
+    if folds.fixed_grid and choices.procedure == "walk":
         if rule.grid_range is not None:
             grid = rule.grid()
         elif folds.tuning is not None:
@@ -244,7 +244,7 @@ def certificate(choices: Choices, folds: Folds, fitted: Fitted, prepared: Prepar
         "units": len(curves),
         "candidates": int(data.retriever.size),
         "fingerprint": data.fingerprint(),
-        "shortest_list": int(data.lengths.min()),
+        "shortest_list": int(data.lengths[data.lengths > 0].min(initial=int(data.lengths.max()))),
         "longest_list": int(data.lengths.max()),
         "mean_candidates": float(data.lengths.mean()),
         "mean_full": float(curves.full.mean()),

@@ -79,8 +79,9 @@ def resolve(
     procedure: str,
     grid: str,
     if_unreachable: str,
+    grouped: bool = False,
 ) -> Choices:
-    """Read and check the arguments of `calibrate`."""
+    """Read and check the arguments of `calibrate`; `grouped` says that a loss may be a mean over a group."""
     _one_of("procedure", procedure, PROCEDURES)
     _one_of("tail", tail, TAILS)
     _one_of("grid", grid, GRIDS)
@@ -108,7 +109,7 @@ def resolve(
         target=target,
         confidence=float(confidence),
         rule=chosen_rule,
-        test=WSR if procedure == "paper" else _test(test, target, target.measure(declared)),
+        test=WSR if procedure == "paper" else _test(test, target.binary(target.measure(declared)) and not grouped),
         tail="append" if tail == "append" else "drop",
         min_keep=int(min_keep),
         max_keep=None if max_keep is None else int(max_keep),
@@ -136,15 +137,14 @@ def _check_sizes(min_keep: int, max_keep: int | None, depth: int | None) -> None
         raise InputError(f"depth must be at least 1, not {depth}")
 
 
-def _test(name: str, target: Target, measure: AnyMeasure) -> MeanTest:
+def _test(name: str, binary: bool) -> MeanTest:
     """'auto' is decided by what was declared, never by looking at losses."""
-    binary = target.binary(measure)
     if name == "auto":
         return TESTS["binomial"] if binary else TESTS["hedge"]
     test = TESTS[name]
     if test.needs_binary and not binary:
         raise InputError(
             f"the {name} test needs losses that are 0 or 1 by definition (at least with Success@k, RR@1 or P@1, "
-            f"or a loss declared binary); use hedge"
+            f"or a loss declared binary, and no groups); use hedge"
         )
     return test

@@ -1,6 +1,6 @@
 """Who calibrates and who tunes: whatever is fitted or placed belongs to queries outside the certificate."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ class Folds:
     calibration: Candidates
     tuning: Candidates | None = None
     source: str | None = None  # fold, table, calibration, unjudged, aside
+    fixed_grid: bool = False  # decided before any query is set aside
 
     def to_json(self, purposes: list[str]) -> dict[str, Any] | None:
         if self.tuning is None:
@@ -32,29 +33,50 @@ class Folds:
 
 def fold(data: Candidates, choices: Choices, tune: Candidates | None) -> Folds:
     """Divide the queries as the choices need it; nothing to fit, no division."""
-    usable = _usable(data, choices)
+    usable = judged_only(data) if choices.measure.needs_judgements else enough(data)
+    fixed = choices.fixed_grid(len(np.unique(usable.units)))
+    return replace(_divide(data, usable, choices, tune, fixed), fixed_grid=fixed)
+
+
+def _divide(data: Candidates, usable: Candidates, choices: Choices, tune: Candidates | None, fixed: bool) -> Folds:
     if tune is not None:
-        both = set(tune.query_ids) & set(data.query_ids)
-        if both:
-            raise InputError(
-                f"query '{min(both)}' is in the tuning data and in the calibration data ({len(both):,} are)"
-            )
+        refuse_overlap(data, tune)
         return Folds(usable, _judged(tune), "table")
     if choices.fits_something:
         if choices.fit_on_calibration:
             return Folds(usable, usable, "calibration")
-        return _divided(usable, choices.tune_fraction, "fold")
-    if choices.places_thresholds(choices.fixed_grid(len(usable))):
-        unjudged = data.take(np.flatnonzero(~data.judged))
-        if choices.measure.needs_judgements and len(unjudged) >= FEWEST:
-            return Folds(usable, unjudged, "unjudged")
-        return _divided(usable, _ASIDE, "aside")
+        return set_aside(usable, choices.tune_fraction, "fold")
+    if choices.places_thresholds(fixed):
+        return place_elsewhere(data, usable, choices, _ASIDE)
     return Folds(usable)
 
 
-def set_aside(data: Candidates, share: float) -> Folds:
+def place_elsewhere(data: Candidates, usable: Candidates, choices: Choices, share: float) -> Folds:
+    """Queries to place thresholds on: the unjudged ones if there are enough, else a share set aside."""
+    unjudged = np.flatnonzero(~data.judged)
+    if choices.measure.needs_judgements and unjudged.size >= FEWEST:
+        return Folds(usable, data.take(unjudged), "unjudged")
+    return set_aside(usable, share, "aside")
+
+
+def refuse_overlap(data: Candidates, tune: Candidates) -> None:
+    """Queries, and groups of queries, tune or certify, never both."""
+    for what, here, there in (("query", data.query_ids, tune.query_ids), ("group", data.units, tune.units)):
+        both = set(here) & set(there)
+        if both:
+            raise InputError(
+                f"{what} '{min(both)}' is in the tuning data and in the calibration data ({len(both):,} are)"
+            )
+
+
+def set_aside(data: Candidates, share: float, source: str) -> Folds:
     """Divide the queries by a hash of their ids."""
-    return _divided(data, share, "aside")
+    tuning = hashed_share(data.units, _TUNE_SALT) < share
+    rest = data.take(np.flatnonzero(~tuning))
+    enough(rest)
+    if not tuning.any():
+        raise InputError(f"too few queries to set {share:.0%} of them aside: give more, or a tuning table")
+    return Folds(rest, data.take(np.flatnonzero(tuning)), source)
 
 
 def judged_only(data: Candidates) -> Candidates:
@@ -71,22 +93,9 @@ def enough(data: Candidates) -> Candidates:
     return data
 
 
-def _usable(data: Candidates, choices: Choices) -> Candidates:
-    return judged_only(data) if choices.measure.needs_judgements else enough(data)
-
-
 def _judged(data: Candidates) -> Candidates:
     if data.judged.all():
         return data
     if not data.judged.any():
         raise InputError("no query is judged: give the judgements, or use an agreement target, which needs none")
     return data.take(np.flatnonzero(data.judged))
-
-
-def _divided(data: Candidates, share: float, source: str) -> Folds:
-    tuning = hashed_share(data.units, _TUNE_SALT) < share
-    rest = data.take(np.flatnonzero(~tuning))
-    enough(rest)
-    if not tuning.any():
-        raise InputError(f"too few queries to set {share:.0%} of them aside: give more, or a tuning table")
-    return Folds(rest, data.take(np.flatnonzero(tuning)), source)

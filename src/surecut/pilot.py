@@ -46,6 +46,7 @@ def outlook(
         procedure="walk",
         grid="exact",
         if_unreachable="abstain",
+        grouped=data.groups is not None,
     )
     folds = fold(data.cut(choices.depth), choices, None)
     prepared = prepare(folds.calibration, choices, fit(folds, choices, as_measure(measure)))

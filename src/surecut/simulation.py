@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from surecut.arrays import Float64
-from surecut.candidates import Candidates
+from surecut.candidates import UNJUDGED, Candidates
 from surecut.errors import InputError
 from surecut.registry import Registry
 
@@ -100,13 +100,14 @@ def simulate(
     retrieved = np.zeros(everything.shape, dtype=np.bool_)
     np.put_along_axis(retrieved, order, True, axis=1)
     lost = exists & ~retrieved[:, :most]
-    return Candidates.from_arrays(
+    data = Candidates.from_arrays(
         retriever.astype(np.float32),
         reranker,
         relevance,
         query_ids=(f"{chosen.name}-{i}" for i in range(queries)),
         missed=[grades[q][lost[q]] for q in range(queries)],
     )
+    return replace(data, grades=np.where(data.grades > 0, data.grades, UNJUDGED))  # distractors were never judged
 
 
 def _distractors(system: System, rng: np.random.Generator, queries: int, depth: int) -> tuple[Float64, Float64]:

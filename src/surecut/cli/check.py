@@ -53,13 +53,15 @@ def check(
         rows.add_row("claimed", loaded.statement)
         rows.add_row(
             "found",
-            f"{found.estimate:.4f}, 90% interval {found.interval[0]:.3f} to {found.interval[1]:.3f} (claimed: {found.claimed:g}), {found.queries:,} queries",
+            f"{found.estimate:.4f}, 90% interval {found.interval[0]:.3f} to {found.interval[1]:.3f} "
+            f"(claimed: {found.claimed:g}), {found.queries:,} queries",
         )
         rows.add_row(loaded.measure, f"{found.mean_full:.4f} with everything reranked, {found.mean_pruned:.4f} pruned")
         tail = found.kept_quantiles
         rows.add_row(
             "kept",
-            f"{found.mean_kept:,.1f} of {found.mean_candidates:,.1f} on average   p50 {tail['p50']:,}   p95 {tail['p95']:,}   p99 {tail['p99']:,}",
+            f"{found.mean_kept:,.1f} of {found.mean_candidates:,.1f} on average   "
+            f"p50 {tail['p50']:,}   p95 {tail['p95']:,}   p99 {tail['p99']:,}",
         )
         judge = (
             "no counterpart in ir-measures"

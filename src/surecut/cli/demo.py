@@ -1,22 +1,34 @@
 """surecut demo"""
 
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from surecut.candidates import Candidates
+    from surecut.certificate import Certificate
+    from surecut.checking import Check
 
 HELP = """Calibrate, check and compare on a simulated two-stage system: offline, in seconds.
 
 Example: surecut demo
+
+Example: surecut demo --files demo, then try the other verbs on demo/calibration and demo/held-out
 """
+
+_SIZES = (1.0, 0.5, 0.25, 0.1, 0.05, 0.02)
+_MAX_DROP = 0.02
 
 
 def demo(
     queries: Annotated[int, typer.Option("--queries", metavar="N", help="Queries to simulate.")] = 6000,
     depth: Annotated[int, typer.Option("--depth", metavar="N", help="Candidates a query.")] = 1000,
     seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of the simulation.")] = 0,
+    files: Annotated[
+        Path | None, typer.Option("--files", metavar="DIR", help="Also write the runs and judgements, to try them out.")
+    ] = None,
 ) -> None:
-    from rich.table import Table
-
     from surecut.calibration import calibrate
     from surecut.checking import check
     from surecut.cli.loading import working
@@ -25,35 +37,80 @@ def demo(
     from surecut.targets import max_drop
 
     system = SYSTEMS["dense-electra"]
-    out.print(f"A [bold]simulated[/] two-stage system ({system.sentence}): {queries:,} queries x {depth:,} candidates.")
+    out.print(f"A [bold]simulated[/] two-stage system, {system.sentence}: {queries:,} queries x {depth:,} candidates.")
     with working("simulating"):
         calibration, held_out = simulate(system, queries, depth, seed).split((0.5, 0.5), seed=seed)
-    target = max_drop(0.02)
     with working("calibrating"):
-        certificate = calibrate(calibration, target=target)
+        certificate = calibrate(calibration, target=max_drop(_MAX_DROP))
     out.print("\n[bold]1. Calibrate[/]: how few candidates, if RR@10 may fall by at most 2%?")
     print_certificate(certificate)
     with working("checking"):
         found = check(certificate, held_out)
-    out.print(
-        f"\n[bold]2. Check[/] on {found.queries:,} queries it has not seen: {'contradicted' if found.contradicted else 'not contradicted'}."
-    )
-    out.print(
-        f"   measured drop {100 * found.estimate:.2f}%, mean kept {found.mean_kept:,.1f}; surecut and ir-measures agree."
-    )
-    out.print("\n[bold]3. Compare[/] with cuts that only look right on the calibration queries:")
-    table = Table("", "kept", "drop on held-out queries", "promise", box=None, pad_edge=False)
+    verdict = "contradicted" if found.contradicted else "not contradicted"
+    out.print(f"\n[bold]2. Check[/] on {found.queries:,} queries it has not seen: {verdict}.")
+    out.print(f"   drop {100 * found.estimate:.2f}%, mean kept {found.mean_kept:,.1f}; surecut and ir-measures agree.")
+    out.print("\n[bold]3. Compare[/] with cuts that meet the target on the calibration queries, and promise nothing:")
+    _compare(calibration, held_out, found)
+    out.print("\n[bold]4. Look[/]: RR@10 on the held-out queries against the mean size")
+    _plot(certificate, held_out)
+    if files is not None:
+        with working("writing files"):
+            _write(files, calibration, held_out)
+    _next(files)
+
+
+def _compare(calibration: "Candidates", held_out: "Candidates", found: "Check") -> None:
+    from rich.table import Table
+
+    from surecut.calibration import calibrate
+    from surecut.checking import check
+    from surecut.cli.loading import working
+    from surecut.cli.printing import out
+    from surecut.targets import max_drop
+
+    table = Table("", "kept", "drop", "promise", box=None, pad_edge=False)
     table.add_row("surecut", f"{found.mean_kept:,.1f}", f"{100 * found.estimate:.2f}%", "at most 2%, 90% confidence")
-    for procedure, name in (
-        ("est", "EST, empirical score threshold"),
-        ("ert", "ERT, empirical rank threshold"),
-    ):
+    for procedure, name in (("est", "EST (score)"), ("ert", "ERT (rank)")):
         with working(name):
-            other = check(calibrate(calibration, target=target, procedure=procedure), held_out)  # type: ignore[arg-type]
-        table.add_row(name, f"{other.mean_kept:,.1f}", f"{100 * other.estimate:.2f}%", "none")
+            other = calibrate(calibration, target=max_drop(_MAX_DROP), procedure=procedure)  # type: ignore[arg-type]
+            seen = check(other, held_out)
+        table.add_row(name, f"{seen.mean_kept:,.1f}", f"{100 * seen.estimate:.2f}%", "none")
     out.print(table)
+
+
+def _plot(certificate: "Certificate", held_out: "Candidates") -> None:
+    """A bar a size; the certified one is marked."""
+    from surecut.cli.printing import out
+    from surecut.curves import measure_curves
+    from surecut.fusion import final_scores
+    from surecut.measures import as_measure
+    from surecut.placement import threshold_for_mean
+
+    keys = certificate.pruner.rule.keys(held_out)
+    curves = measure_curves(held_out, keys, final_scores(held_out), as_measure(certificate.measure))
+    mean = float(held_out.lengths.mean())
+    rows = [(share * mean, threshold_for_mean(keys, held_out.offsets, share * mean), "") for share in _SIZES]
+    rows.append((float((keys >= certificate.threshold).sum()) / len(held_out), certificate.threshold, " < certified"))
+    for size, threshold, mark in sorted(rows, reverse=True):
+        value = float(curves.at(threshold).mean())
+        bar = "#" * round(50 * value / max(curves.full.mean(), 1e-12))
+        out.print(f"  {size:7,.0f}  {value:.4f}  {bar}{mark}")
+
+
+def _write(folder: Path, calibration: "Candidates", held_out: "Candidates") -> None:
+    from surecut.io.writing import write_trec
+
+    write_trec(calibration, folder / "calibration")
+    write_trec(held_out, folder / "held-out")
+
+
+def _next(files: Path | None) -> None:
+    from surecut.cli.printing import out
+
     out.print("\nNow on your own files:")
-    out.print(
-        "  surecut calibrate --retriever bm25.run --reranker mono.run --qrels qrels.txt --max-drop 1% -o cert.json",
-        soft_wrap=True,
-    )
+    runs = "--retriever bm25.run --reranker mono.run --qrels qrels.txt"
+    if files is not None:
+        root = files / "calibration"
+        runs = f"--retriever {root}/retriever.run --reranker {root}/reranker.run --qrels {root}/qrels.txt"
+        out.print("(or first on the ones just written)")
+    out.print(f"  surecut calibrate {runs} --max-drop 1% -o cert.json", soft_wrap=True)

@@ -32,7 +32,8 @@ def print_certificate(certificate: Certificate, ms_per_pair: float | None = None
     rows.add_row("rule", f"{rule_in_words(certificate)}, threshold {threshold_in_words(certificate)}")
     rows.add_row(
         "kept",
-        f"{certificate.mean_kept:,.1f} of {facts['mean_candidates']:,.1f} on average, {certificate.speedup:,.1f} x fewer",
+        f"{certificate.mean_kept:,.1f} of {facts['mean_candidates']:,.1f} on average, "
+        f"{certificate.speedup:,.1f} x fewer",
     )
     tail = facts["kept_quantiles"]
     rows.add_row("", f"p50 {tail['p50']:,}   p95 {tail['p95']:,}   p99 {tail['p99']:,}")
@@ -48,7 +49,8 @@ def print_certificate(certificate: Certificate, ms_per_pair: float | None = None
     if certificate.tune is not None:
         rows.add_row(
             "tuned on",
-            f"{certificate.tune['queries']:,} other queries ({certificate.tune['source']}): {', '.join(certificate.tune['for'])}",
+            f"{certificate.tune['queries']:,} queries ({certificate.tune['source']}): "
+            f"{', '.join(certificate.tune['for'])}",
         )
     if ms_per_pair is not None:
         full, pruned = facts["mean_candidates"] * ms_per_pair, certificate.mean_kept * ms_per_pair
@@ -98,9 +100,10 @@ def census(data: Candidates, final: Float64 | None, k: int) -> dict[str, Any]:
 def print_census(counts: dict[str, Any]) -> None:
     """The four counts, and a warning where the judgements are thin."""
     lines = [
-        f"{counts['queries']:,} queries, {counts['candidates']:,} candidates; left out: "
-        f"{counts['unjudged_queries']:,} not judged, {counts['absent_queries']:,} judged but not in the run; kept as 0: "
-        f"{counts['queries_without_relevant']:,} with no relevant document, {counts['negative_grades']:,} negative grades"
+        f"{counts['queries']:,} queries, {counts['candidates']:,} candidates; "
+        f"left out: {counts['unjudged_queries']:,} not judged, {counts['absent_queries']:,} judged but not in the run; "
+        f"kept as 0: {counts['queries_without_relevant']:,} with no relevant document, "
+        f"{counts['negative_grades']:,} negative grades"
     ]
     if counts["extra_reranked"]:
         lines.append(f"{counts['extra_reranked']:,} reranker scores belong to no candidate and were ignored")

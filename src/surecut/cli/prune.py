@@ -36,7 +36,8 @@ def prune(
     from surecut.cli.loading import load, working
     from surecut.cli.printing import err, print_json
     from surecut.errors import InputError
-    from surecut.pruning import prune_run, run_as_trec, write_run
+    from surecut.io.writing import run_as_trec, write_run
+    from surecut.pruning import prune_run
 
     if (retriever is None) == (table is None):
         raise InputError("give the run as --retriever RUN or as --table DIR")
@@ -72,6 +73,7 @@ def prune(
         print_json(summary)
     else:
         err.print(
-            f"{pruned.height:,} of {run.height:,} candidates survive, {summary['mean_kept']:,.1f} a query ({loaded.status} certificate)",
+            f"{pruned.height:,} of {run.height:,} candidates survive, {summary['mean_kept']:,.1f} a query "
+            f"({loaded.status} certificate)",
             style="dim",
         )

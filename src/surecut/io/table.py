@@ -56,13 +56,13 @@ def read_meta(folder: str | Path) -> dict[str, Any]:
 
 
 def write_table(data: Candidates, folder: str | Path, meta: Mapping[str, Any] | None = None) -> None:
-    """Write Candidates as a score table; judged documents that are no candidates get names of their own."""
+    """Write Candidates as a score table."""
     root = Path(folder)
     try:
         root.mkdir(parents=True, exist_ok=True)
         to_frame(data).write_parquet(root / "candidates.parquet", compression="zstd")
         if data.judged.any():
-            _judgements(data).write_parquet(root / "qrels.parquet", compression="zstd")
+            judgements(data).write_parquet(root / "qrels.parquet", compression="zstd")
     except OSError as error:
         raise InputError(f"{folder}: cannot be written ({error.strerror or error})") from None
     described = {"depth": int(data.lengths.max(initial=0)), "fingerprints": dict(data.system), **(meta or {})}
@@ -83,7 +83,8 @@ def to_frame(data: Candidates) -> pl.DataFrame:
     return pl.DataFrame(columns)
 
 
-def _judgements(data: Candidates) -> pl.DataFrame:
+def judgements(data: Candidates) -> pl.DataFrame:
+    """query_id doc_id relevance; judged documents that are no candidates get names of their own."""
     rows = np.flatnonzero(data.grades != UNJUDGED)
     queries = pl.Series(data.query_ids.tolist(), dtype=pl.String)
     found = pl.DataFrame(
