@@ -93,7 +93,7 @@ def _plot(certificate: "Certificate", held_out: "Candidates") -> None:
     rows.append((float((keys >= certificate.threshold).sum()) / len(held_out), certificate.threshold, " < certified"))
     for size, threshold, mark in sorted(rows, reverse=True):
         value = float(curves.at(threshold).mean())
-        bar = "#" * round(50 * value / max(curves.full.mean(), 1e-12))
+        bar = "#" * round(45 * value / max(curves.full.mean(), 1e-12))
         out.print(f"  {size:7,.0f}  {value:.4f}  {bar}{mark}")
 
 
