@@ -77,7 +77,7 @@ class Candidates:
     @classmethod
     def from_frame(cls, frame: Any, qrels: Any = None, **options: Any) -> "Candidates":
         """From a polars or pandas frame: query_id doc_id retriever reranker relevance (null: unjudged)."""
-        from surecut.alignment import from_frame
+        from surecut.frames import from_frame
 
         return from_frame(frame, qrels, **options)
 
@@ -90,7 +90,7 @@ class Candidates:
         **options: Any,
     ) -> "Candidates":
         """From `{query: {doc: score}}`, the shape that ranx, pytrec_eval and BEIR use."""
-        from surecut.alignment import from_dicts
+        from surecut.frames import from_dicts
 
         return from_dicts(retriever, reranker, qrels, **options)
 

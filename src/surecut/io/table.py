@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from surecut.alignment import Absent, MissingReranker, from_frame
+from surecut.alignment import Absent, MissingReranker
 from surecut.candidates import UNJUDGED, Candidates
 from surecut.certificate import write_atomically
 from surecut.errors import InputError
+from surecut.frames import from_frame
 
 
 def read_table(

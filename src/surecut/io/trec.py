@@ -5,16 +5,19 @@ Anything else is read line by line, slower, and the first line that is wrong is 
 """
 
 import bz2
+import mmap
 import sys
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from surecut.alignment import QREL_COLUMNS, RUN_COLUMNS, Absent, MissingReranker, from_runs
+from surecut.alignment import QREL_COLUMNS, RUN_COLUMNS, Absent, MissingReranker, from_listed
 from surecut.candidates import Candidates
 from surecut.errors import InputError
+from surecut.listing import Listed, grouped, in_retriever_order
 
 RUN_FIELDS = {
     "query_id": pl.String,
@@ -45,14 +48,18 @@ def read_trec(
 
     >>> read_trec("bm25.run", "mono.run", "qrels.txt", depth=1000)  # doctest: +SKIP
     """
-    return from_runs(
-        read_run(retriever),
-        None if reranker is None else read_run(reranker),
-        None if qrels is None else read_qrels(qrels),
-        depth=depth,
-        missing_reranker=missing_reranker,
-        absent=absent,
-    )
+    with ThreadPoolExecutor(max_workers=2) as pool:  # what polars does not do in parallel overlaps here
+        second = None if reranker is None else pool.submit(_hashed, reranker)
+        listed, scores = in_retriever_order(grouped(read_run(retriever)), depth)
+        judged = None if qrels is None else read_qrels(qrels)
+        reranked = None if second is None else second.result()
+    return from_listed(listed, scores, reranked, judged, missing_reranker=missing_reranker, absent=absent)
+
+
+def _hashed(path: Path_) -> Listed:
+    listed = grouped(read_run(path))
+    _ = listed.hashes
+    return listed
 
 
 def read_run(path: Path_) -> pl.DataFrame:
@@ -88,14 +95,29 @@ def _open(path: Path_) -> Any:
     return Path(path)
 
 
-def _head(source: Any, path: Path_, lines: int = 1) -> list[str]:
-    frame = _csv(source, path, _NEWLINE_ONLY, {"line": pl.String}, ["line"], n_rows=lines)
-    return [line or "" for line in frame["line"].to_list()]
+def _first_line(source: Any, path: Path_) -> str:
+    try:
+        frame = _csv(source, path, _NEWLINE_ONLY, {"line": pl.String}, ["line"], n_rows=1)
+    except pl.exceptions.PolarsError as error:
+        raise _not_text(path, error) from None
+    return str(frame["line"][0] or "") if frame.height else ""
+
+
+def _not_text(path: Path_, error: Exception) -> InputError:
+    return InputError(f"{path}: not a text file in UTF-8 ({str(error).splitlines()[0]})")
+
+
+def _holds(source: Any, character: str) -> bool:
+    """Does the file hold this byte anywhere? (A compressed one may say yes for nothing.)"""
+    if isinstance(source, bytes):
+        return character.encode() in source
+    with open(source, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
+        return mapped.find(character.encode()) >= 0
 
 
 def _is_beir(source: Any, path: Path_) -> bool:
     """BEIR's header is 'query-id corpus-id score' (tabs)."""
-    first = (_head(source, path) or [""])[0].lower().split()
+    first = _first_line(source, path).lower().split()
     return len(first) == 3 and first[0].strip("\ufeff").replace("_", "-") in ("query-id", "qid", "query")
 
 
@@ -121,18 +143,16 @@ def _csv(
 def _read(path: Path_, fields: dict[str, Any], wanted: tuple[str, ...], source: Any = None) -> pl.DataFrame:
     source = _open(path) if source is None else source
     header = 1 if fields is BEIR_FIELDS else 0
-    first = (_head(source, path) or [""])[0]
-    separator, other = ("\t", " ") if "\t" in first else (" ", "\t")
+    separator, other = ("\t", " ") if "\t" in _first_line(source, path) else (" ", "\t")
     last = list(fields)[-1]  # null in a line that is too short
     try:
         frame = _csv(source, path, separator, fields, list(dict.fromkeys((*wanted, last))), skip_lines=header)
     except pl.exceptions.PolarsError:
         return _read_lines(source, path, fields, wanted, header)
     clean = sum(frame.null_count().row(0)) == 0 and (wanted[-1] != "score" or frame["score"].is_finite().all())
-    ids = ("query_id", "doc_id")
-    if clean and not any(frame[name].str.contains(other, literal=True).any() for name in ids):
-        return frame.select(wanted)
-    return _read_lines(source, path, fields, wanted, header)
+    if clean and frame.height and _holds(source, other):
+        clean = not any(frame[name].str.contains(other, literal=True).any() for name in ("query_id", "doc_id"))
+    return frame.select(wanted) if clean else _read_lines(source, path, fields, wanted, header)
 
 
 def _read_lines(source: Any, path: Path_, fields: dict[str, Any], wanted: tuple[str, ...], header: int) -> pl.DataFrame:
@@ -148,7 +168,7 @@ def _read_lines(source: Any, path: Path_, fields: dict[str, Any], wanted: tuple[
             row_index_offset=1,
         )
     except pl.exceptions.PolarsError as error:
-        raise InputError(f"{path}: not a text file in UTF-8 ({str(error).splitlines()[0]})") from None
+        raise _not_text(path, error) from None
     split = (
         lines.slice(header)
         .with_columns(pl.col("line").str.strip_chars())

@@ -110,9 +110,7 @@ def measure_curves(
         low = offsets[q]
         size = offsets[q + 1] - low
         cap = min(size, max_keep)
-        live = 0
-        first_waiting = 0
-        waiting = 0
+        live = first_waiting = waiting = np.int64(0)
         if append:
             for i in range(min(size, cutoff)):
                 gain = gain_of(grades[low + i], measure, rel)

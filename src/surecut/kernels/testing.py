@@ -146,7 +146,7 @@ def decide(
 @kernel
 def apply_events(losses: Float64, units: Int64, values: Float64, low: int, high: int) -> int:
     """Write events `low` to `high` into the losses, in order, and return the first unit they touched."""
-    first = losses.size
+    first = np.int64(losses.size)
     for event in range(low, high):
         losses[units[event]] = values[event]
         first = min(first, units[event])
@@ -175,8 +175,9 @@ def steps_passed(
     """
     memory = np.array([losses.size, 0], np.int64)
     tested = False
+    changed = np.int64(0)
     if start_is_tested:
-        if not decide(losses, level, delta, test, critical, table, checkpoints, memory, 0):
+        if not decide(losses, level, delta, test, critical, table, checkpoints, memory, changed):
             return -1
         tested = True
     steps = bounds.size - 1
@@ -185,7 +186,7 @@ def steps_passed(
             continue
         changed = apply_events(losses, units, values, bounds[step], bounds[step + 1])
         if not tested:
-            changed = 0
+            changed = np.int64(0)
         if not decide(losses, level, delta, test, critical, table, checkpoints, memory, changed):
             return step - first_step
         tested = True

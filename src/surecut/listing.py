@@ -1,0 +1,118 @@
+"""Long tables, query by query: rows brought together, put in retriever order, matched with other tables."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from surecut.arrays import Array, Float32, Float64, Int64
+from surecut.candidates import offsets_of
+from surecut.errors import InputError
+from surecut.kernels.matching import Hashes, match_rows
+from surecut.ordering import as_float32, retriever_order
+
+_NOTHING = pl.Series("doc_id", [], dtype=pl.String)
+
+
+@dataclass(frozen=True, eq=False)
+class Listed:
+    """Rows of a table, `offsets[q]` to `offsets[q + 1]` for query `q`; the frame holds doc_id and values."""
+
+    queries: list[str]
+    offsets: Int64
+    frame: pl.DataFrame
+
+    @property
+    def docs(self) -> pl.Series:
+        return self.frame["doc_id"]
+
+    @cached_property
+    def hashes(self) -> tuple[Hashes, Hashes]:
+        """Two hashes of each document id: one to find it by, one to confirm it."""
+        return self.docs.hash(0).to_numpy(), self.docs.hash(1).to_numpy()
+
+    def numbers(self, column: str) -> Float64:
+        """A column as float64, null as nan."""
+        return self.frame[column].cast(pl.Float64).fill_null(np.nan).to_numpy()
+
+    def place(self) -> dict[str, int]:
+        return {query: position for position, query in enumerate(self.queries)}
+
+    def owner(self, row: int) -> str:
+        return self.queries[int(np.searchsorted(self.offsets, row, side="right")) - 1]
+
+    def refuse_non_finite(self, scores: Array, what: str) -> None:
+        finite = np.isfinite(scores)
+        if not finite.all():
+            row = int(np.argmin(finite))
+            raise InputError(
+                f"the {what} score of query '{self.owner(row)}', document '{self.docs[row]}' is not a finite number: "
+                "remove the line or mend the score"
+            )
+
+
+def grouped(frame: pl.DataFrame) -> Listed:
+    """Bring the rows of each query together (most files have them so already)."""
+    query, values = frame["query_id"], frame.drop("query_id")
+    if frame.height == 0:
+        return Listed([], np.zeros(1, dtype=np.int64), values)
+    differs = (query.slice(1) != query.slice(0, frame.height - 1)).to_numpy()
+    heads = np.concatenate(([0], np.flatnonzero(differs) + 1))
+    queries = query.gather(heads)
+    if queries.n_unique() < len(queries):
+        return grouped(frame.sort("query_id", maintain_order=True))
+    return Listed(queries.to_list(), np.concatenate((heads, [frame.height])), values)
+
+
+def in_retriever_order(listed: Listed, depth: int | None) -> tuple[Listed, Float32]:
+    """The same rows with each query's in retriever order, at most `depth` of them, and their scores."""
+    scores = as_float32(listed.numbers("score"))
+    listed.refuse_non_finite(scores, "retriever")
+    order = retriever_order(scores, listed.offsets, listed.docs)
+    lengths, offsets = np.diff(listed.offsets), listed.offsets
+    if depth is not None and lengths.max(initial=0) > depth:
+        rank = np.arange(scores.size) - np.repeat(offsets[:-1], lengths)
+        order = (np.arange(scores.size) if order is None else order)[rank < depth]
+        offsets = offsets_of(np.minimum(lengths, depth))
+    if order is None:
+        return listed, scores
+    return Listed(listed.queries, offsets, listed.frame[order]), scores[order]
+
+
+def refuse_repeated(listed: Listed) -> None:
+    """A document twice for one query is an error."""
+    match(listed, Listed([], np.zeros(1, dtype=np.int64), pl.DataFrame(_NOTHING)))
+
+
+def match(listed: Listed, other: Listed) -> Int64:
+    """The row here of each row of the other table, or -1; a document twice in a query here is an error."""
+    place = other.place()
+    there = np.array([place.get(query, -1) for query in listed.queries], dtype=np.int64)
+    known = there >= 0
+    low, high = np.zeros_like(there), np.zeros_like(there)
+    low[known], high[known] = other.offsets[there[known]], other.offsets[there[known] + 1]
+    (find, confirm), (other_find, other_confirm) = listed.hashes, other.hashes
+    matched, first, second = match_rows(listed.offsets, find, low, high, other_find)
+    if first >= 0 and listed.docs[first] == listed.docs[second]:
+        raise InputError(f"query '{listed.owner(first)}' has document '{listed.docs[first]}' twice")
+    found = matched >= 0
+    if first >= 0 or not np.array_equal(confirm[matched[found]], other_confirm[found]):
+        return _match_by_name(listed, other, there)
+    return matched
+
+
+def _match_by_name(listed: Listed, other: Listed, there: Int64) -> Int64:
+    """The same without hashes, for the day on which two ids of one query share one."""
+    matched = np.full(other.frame.height, -1, dtype=np.int64)
+    docs, other_docs = listed.docs.to_list(), other.docs.to_list()
+    for query, partner in enumerate(there):
+        rows: dict[Any, int] = {}
+        for row in range(listed.offsets[query], listed.offsets[query + 1]):
+            if rows.setdefault(docs[row], row) != row:
+                raise InputError(f"query '{listed.queries[query]}' has document '{docs[row]}' twice")
+        if partner >= 0:
+            for row in range(other.offsets[partner], other.offsets[partner + 1]):
+                matched[row] = rows.get(other_docs[row], -1)
+    return matched
