@@ -1,15 +1,17 @@
 """Two runs and the judgements, matched by query and document id, become Candidates."""
 
 from collections.abc import Mapping
-from typing import Literal
+from dataclasses import replace
+from typing import Literal, get_args
 
 import numpy as np
 import polars as pl
 
-from surecut.arrays import Bool, Float32, Float64, Int32, Strings
+from surecut.arrays import Bool, Float32, Float64, Strings
 from surecut.candidates import UNJUDGED, Candidates, Census, ragged
 from surecut.errors import InputError
 from surecut.listing import Listed, grouped, in_retriever_order, match, refuse_repeated
+from surecut.registry import unknown
 
 MissingReranker = Literal["error", "lowest"]
 Absent = Literal["skip", "zero"]
@@ -17,6 +19,7 @@ Absent = Literal["skip", "zero"]
 RUN_COLUMNS = ("query_id", "doc_id", "score")
 QREL_COLUMNS = ("query_id", "doc_id", "relevance")
 NOTHING_ODD = Census()
+LARGEST_GRADE = 2**31 - 1
 
 
 def from_runs(
@@ -29,6 +32,7 @@ def from_runs(
     absent: Absent = "skip",
 ) -> Candidates:
     """Candidates from long frames: query_id doc_id score (twice) and query_id doc_id relevance."""
+    check_options(depth, missing_reranker, absent)
     return from_listed(
         *in_retriever_order(grouped(retriever.select(RUN_COLUMNS)), depth),
         None if reranker is None else grouped(reranker.select(RUN_COLUMNS)),
@@ -36,6 +40,18 @@ def from_runs(
         missing_reranker=missing_reranker,
         absent=absent,
     )
+
+
+def check_options(depth: int | None, missing_reranker: str, absent: str) -> None:
+    """Refuse what no reader can do."""
+    if depth is not None and depth < 1:
+        raise InputError(f"depth must be at least 1, not {depth}")
+    for what, value, known in (
+        ("missing_reranker", missing_reranker, get_args(MissingReranker)),
+        ("absent", absent, get_args(Absent)),
+    ):
+        if value not in known:
+            raise InputError(unknown(what, str(value), list(known)))
 
 
 def from_listed(
@@ -65,7 +81,9 @@ def _attach_reranker(listed: Listed, other: Listed, missing: MissingReranker) ->
     if int(has.sum()) < rows.size:
         _, first_use, uses = np.unique(matched[rows], return_index=True, return_counts=True)
         row = int(rows[first_use[np.argmax(uses > 1)]])
-        raise InputError(f"the reranker run has document '{other.docs[row]}' twice for query '{other.owner(row)}'")
+        raise InputError(
+            f"the reranker has document '{other.docs[row]}' twice for query '{other.owner(row)}': keep one of them"
+        )
     scores = np.full(listed.frame.height, np.nan)
     scores[matched[rows]] = given[rows]
     completed, filled = complete(scores, has, listed, missing)
@@ -82,11 +100,10 @@ def complete(scores: Float64, has: Bool, listed: Listed, missing: MissingReranke
     if missing == "error":
         rank = absent - listed.offsets[owner]
         row, fits = int(absent[0]), int(rank.min())
-        cure = f"--depth {fits} would fit, or " if fits else ""
+        cure = f"cut the lists with --depth {fits}, or " if fits else ""
         raise InputError(
-            f"the reranker run has no score for query '{listed.owner(row)}', document "
-            f"'{listed.docs[row]}' ({absent.size:,} such candidates): rerank them, or use "
-            f"{cure}--missing-reranker lowest to place them last"
+            f"the reranker has no score for query '{listed.owner(row)}', document '{listed.docs[row]}' "
+            f"({absent.size:,} such candidates): rerank them, {cure}place them last with --missing-reranker lowest"
         )
     low = np.full(len(listed.queries), np.inf)
     np.minimum.at(low, np.searchsorted(listed.offsets, np.flatnonzero(has), side="right") - 1, scores[has])
@@ -105,72 +122,77 @@ def with_judgements(
     census: Census = NOTHING_ODD,
     system: Mapping[str, str] | None = None,
 ) -> Candidates:
+    """Candidates from rows in retriever order, graded; without judgements none is."""
     queries = len(listed.queries)
-    grades: Int32 = np.full(scores.size, UNJUDGED, dtype=np.int32)
-    judged = np.zeros(queries, dtype=np.bool_)
-    missed, missed_offsets = np.empty(0, dtype=np.int32), np.zeros(queries + 1, dtype=np.int64)
-    offsets, names, absent_count, negative = listed.offsets, list(listed.queries), 0, 0
-    if qrels is not None:
-        judgements = grouped(unique_judgements(qrels))
-        place = listed.place()
-        unseen = [query for query in judgements.queries if query not in place]
-        if len(unseen) == len(judgements.queries):
-            raise InputError(
-                f"the judgements are for none of the run's queries: the run has '{names[0]}', the judgements "
-                f"'{judgements.queries[0]}'"
-                if names and unseen
-                else "there are no judgements or no queries"
-            )
-        absent_count = len(unseen)
-        if absent == "zero":
-            names += unseen
-            offsets = np.concatenate((offsets, np.full(absent_count, offsets[-1])))
-            judged = np.concatenate((judged, np.zeros(absent_count, dtype=np.bool_)))
-            place |= {query: queries + i for i, query in enumerate(unseen)}
-            listed = Listed(names, offsets, listed.frame)
-        grade = judgements.frame["relevance"].to_numpy()
-        negative = int(np.sum(grade < 0))
-        grade = np.maximum(grade, 0).astype(np.int32)
-        matched = match(listed, judgements)
-        hit = matched >= 0
-        grades[matched[hit]] = grade[hit]
-        here = np.array([place.get(query, -1) for query in judgements.queries], dtype=np.int64)
-        judged[here[here >= 0]] = True
-        owner = np.repeat(here, np.diff(judgements.offsets))
-        lost = ~hit & (owner >= 0)
-        missed, missed_offsets = ragged(owner[lost], grade[lost], len(names))
-    return Candidates(
-        query_ids=_objects(names),
-        offsets=offsets,
+    data = Candidates(
+        query_ids=_objects(listed.queries),
+        offsets=listed.offsets,
         retriever=scores,
         reranker=reranker,
+        grades=np.full(scores.size, UNJUDGED, dtype=np.int32),
+        judged=np.zeros(queries, dtype=np.bool_),
+        missed=np.empty(0, dtype=np.int32),
+        missed_offsets=np.zeros(queries + 1, dtype=np.int64),
+        doc_ids=listed.docs,
+        census=census,
+        system=dict(system or {}),
+    )
+    return data if qrels is None else _graded(data, listed, grouped(unique_judgements(qrels)), absent)
+
+
+def _graded(data: Candidates, listed: Listed, judgements: Listed, absent: Absent) -> Candidates:
+    place = listed.place()
+    unseen = [query for query in judgements.queries if query not in place]
+    if len(unseen) == len(judgements.queries):
+        run, judged = (next(iter(some), "nothing") for some in (listed.queries, judgements.queries))
+        raise InputError(
+            f"the judgements are for none of the run's queries: the run begins with '{run}', they begin with '{judged}'"
+        )
+    if absent == "zero":
+        offsets = np.concatenate((listed.offsets, np.full(len(unseen), listed.offsets[-1])))
+        listed = Listed(listed.queries + unseen, offsets, listed.frame)
+        place = listed.place()
+    given = judgements.frame["relevance"].to_numpy()
+    grade = np.maximum(given, 0).astype(np.int32)
+    matched = match(listed, judgements)
+    hit = matched >= 0
+    grades = data.grades.copy()
+    grades[matched[hit]] = grade[hit]
+    here = np.array([place.get(query, -1) for query in judgements.queries], dtype=np.int64)
+    owner = np.repeat(here, np.diff(judgements.offsets))
+    lost = ~hit & (owner >= 0)
+    missed, missed_offsets = ragged(owner[lost], grade[lost], len(listed.queries))
+    return replace(
+        data,
+        query_ids=_objects(listed.queries),
+        offsets=listed.offsets,
         grades=grades,
-        judged=judged,
+        judged=np.isin(np.arange(len(listed.queries)), here),
         missed=missed,
         missed_offsets=missed_offsets,
-        doc_ids=listed.docs,
-        census=Census(absent_count, negative, census.extra_reranked, census.filled_reranked),
-        system=dict(system or {}),
+        census=replace(data.census, absent_queries=len(unseen), negative_grades=int(np.sum(given < 0))),
     )
 
 
 def unique_judgements(qrels: pl.DataFrame) -> pl.DataFrame:
     """Whole-number grades, each pair once; the same line twice is harmless, two grades are not."""
     grade = qrels["relevance"]
-    if not grade.dtype.is_integer():
-        whole = grade.cast(pl.Float64, strict=False)
-        odd = whole.is_null() | whole.is_nan() | (whole != whole.floor())
-        if odd.any():
-            row = int(odd.arg_max() or 0)
-            raise InputError(
-                f"query '{qrels['query_id'][row]}', document '{qrels['doc_id'][row]}': the grade "
-                f"'{grade[row]}' is not a whole number"
-            )
-        qrels = qrels.with_columns(whole.cast(pl.Int64).alias("relevance"))
+    whole = grade.cast(pl.Float64, strict=False)
+    odd = (whole.is_null() | whole.is_nan() | (whole != whole.floor()) | (whole.abs() > LARGEST_GRADE)).fill_null(True)
+    if odd.any():
+        row = int(odd.arg_max() or 0)
+        raise InputError(
+            f"query '{qrels['query_id'][row]}', document '{qrels['doc_id'][row]}': the grade '{grade[row]}' is not a "
+            "whole number of 32 bits"
+        )
+    qrels = qrels.with_columns(whole.cast(pl.Int64).alias("relevance"))
     once = qrels.unique(QREL_COLUMNS, maintain_order=True)
     clash = once.filter(pl.struct("query_id", "doc_id").is_duplicated())
     if clash.height:
-        raise InputError(f"query '{clash['query_id'][0]}' has two different grades for document '{clash['doc_id'][0]}'")
+        raise InputError(
+            f"the judgements have two different grades for query '{clash['query_id'][0]}', document "
+            f"'{clash['doc_id'][0]}': keep one of them"
+        )
     return once
 
 

@@ -14,7 +14,7 @@ from surecut.choices import Choices, resolve
 from surecut.claims import strongest_claim
 from surecut.errors import InputError
 from surecut.folding import Folds, enough, judged_only, place_elsewhere, refuse_overlap
-from surecut.measures import OwnFunction
+from surecut.measures import NO_CUTOFF, OwnFunction
 from surecut.placement import threshold_for_mean
 from surecut.registry import unknown
 from surecut.rules import KEEP_EVERYTHING, Rule
@@ -47,11 +47,11 @@ def assess(
     >>> assess(data, keep=50).statement  # doctest: +SKIP
     """
     if (keep is None) == (budget is None):
-        raise InputError("give either a fixed cut (keep) or a mean budget, not both")
+        raise InputError("give either a fixed cut (keep) or a mean budget: one of the two")
     if claim not in CLAIMS:
         raise InputError(unknown("claim", claim, list(CLAIMS)))
     size = keep if keep is not None else budget
-    if size is None or size < 1:
+    if size is None or not 1 <= size < NO_CUTOFF:
         raise InputError(f"a cut or a budget must be at least 1, not {size}")
     choices = resolve(
         measure=measure,

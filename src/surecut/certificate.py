@@ -5,6 +5,7 @@ import json
 import math
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
@@ -136,7 +137,9 @@ def parse_certificate(text: str, source: str = "certificate") -> Certificate:
         raise InputError(f"{source}: not a whole JSON document; the file is truncated or no certificate") from None
     if not isinstance(record, dict) or "schema" not in record or "digest" not in record:
         raise InputError(f"{source}: not a surecut certificate")
-    if not isinstance(record["schema"], int) or record["schema"] > SCHEMA:
+    if not isinstance(record["schema"], int):
+        raise InputError(f"{source}: not a surecut certificate")
+    if record["schema"] > SCHEMA:
         raise InputError(
             f"{source}: certificate schema {record['schema']} is newer than this surecut reads ({SCHEMA}): "
             "upgrade surecut"
@@ -153,6 +156,8 @@ def parse_certificate(text: str, source: str = "certificate") -> Certificate:
 def write_atomically(path: str | Path, content: str | bytes) -> None:
     """Write a file so that it is there whole or not at all."""
     target = Path(path)
+    if not target.name or target.is_dir():
+        raise InputError(f"'{path}' cannot be written: it is not the name of a file")
     temporary = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
         temporary.write_bytes(content.encode() if isinstance(content, str) else content)
@@ -160,7 +165,8 @@ def write_atomically(path: str | Path, content: str | bytes) -> None:
     except OSError as error:
         raise InputError(f"{path}: cannot be written ({error.strerror})") from None
     finally:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):
+            temporary.unlink()
 
 
 def _plain(value: Any) -> Any:
@@ -173,7 +179,7 @@ def _plain(value: Any) -> Any:
 
 def _digest(record: Mapping[str, Any]) -> str:
     canonical = json.dumps(record, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    return hashlib.blake2b(canonical.encode(), digest_size=16).hexdigest()
+    return hashlib.blake2b(canonical.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
 def _threshold_to_json(threshold: float) -> float | str | None:

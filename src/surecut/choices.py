@@ -7,7 +7,7 @@ from surecut.bounds import TESTS, WSR, MeanTest
 from surecut.curves import TAILS, Tail
 from surecut.errors import InputError
 from surecut.fusion import check_fusion
-from surecut.measures import AnyMeasure, as_measure
+from surecut.measures import NO_CUTOFF, AnyMeasure, as_measure
 from surecut.registry import unknown
 from surecut.rules import RULES, Rule, as_rule
 from surecut.targets import Target
@@ -129,11 +129,11 @@ def _one_of(what: str, value: str, known: tuple[str, ...]) -> None:
 
 
 def _check_sizes(min_keep: int, max_keep: int | None, depth: int | None) -> None:
-    if min_keep < 0:
-        raise InputError(f"min_keep cannot be negative: {min_keep}")
-    if max_keep is not None and max_keep < max(min_keep, 1):
+    if not 0 <= min_keep < NO_CUTOFF:
+        raise InputError(f"min_keep must be a count, 0 or more, not {min_keep}")
+    if max_keep is not None and not max(min_keep, 1) <= max_keep < NO_CUTOFF:
         raise InputError(f"max_keep must be at least 1 and at least min_keep, not {max_keep}")
-    if depth is not None and depth < 1:
+    if depth is not None and not 1 <= depth < NO_CUTOFF:
         raise InputError(f"depth must be at least 1, not {depth}")
 
 

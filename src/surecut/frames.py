@@ -7,9 +7,9 @@ import polars as pl
 
 from surecut.alignment import (
     QREL_COLUMNS,
-    RUN_COLUMNS,
     Absent,
     MissingReranker,
+    check_options,
     complete,
     from_runs,
     with_judgements,
@@ -33,9 +33,10 @@ def from_frame(
     for needed in ("query_id", "doc_id", "retriever"):
         if needed not in table.columns:
             raise InputError(f"the frame has no column '{needed}' (it has: {', '.join(table.columns)})")
-    table = table.rename({"retriever": "score"})
-    wanted = [c for c in (*RUN_COLUMNS, "reranker", "relevance", "group") if c in table.columns]
-    listed, scores = in_retriever_order(grouped(table.select(wanted)), depth)
+    check_options(depth, missing_reranker, absent)
+    wanted = [c for c in ("query_id", "doc_id", "retriever", "reranker", "relevance", "group") if c in table.columns]
+    rows = grouped(table.select(wanted).rename({"retriever": "score"}))
+    listed, scores = in_retriever_order(rows, depth)
     refuse_repeated(listed)
     second, filled = None, 0
     if "reranker" in wanted:
@@ -78,6 +79,8 @@ def as_polars(frame: Any) -> pl.DataFrame:
             if table.schema[name].is_float():
                 raise InputError(f"column '{name}' holds floating-point numbers; ids must be strings")
             table = table.with_columns(pl.col(name).cast(pl.String))
+        if name in table.columns and name != "group" and table[name].null_count():
+            raise InputError(f"column '{name}' has empty entries: every row needs its ids")
     return table
 
 
@@ -124,4 +127,4 @@ def _pandas_column(column: Any) -> Any:
     kind = getattr(column.dtype, "kind", "O")
     if kind in "iufb":
         return pl.Series(column.to_numpy(), nan_to_null=True)
-    return [None if each is None or each != each else each for each in column.tolist()]
+    return [None if missing else each for each, missing in zip(column.tolist(), column.isna(), strict=True)]

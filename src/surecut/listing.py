@@ -35,7 +35,10 @@ class Listed:
 
     def numbers(self, column: str) -> Float64:
         """A column as float64, null as nan."""
-        return self.frame[column].cast(pl.Float64).fill_null(np.nan).to_numpy()
+        try:
+            return self.frame[column].cast(pl.Float64).fill_null(np.nan).to_numpy()
+        except pl.exceptions.PolarsError:
+            raise InputError(f"column '{column}' holds something that is not a number") from None
 
     def place(self) -> dict[str, int]:
         return {query: position for position, query in enumerate(self.queries)}
@@ -96,11 +99,15 @@ def match(listed: Listed, other: Listed) -> Int64:
     (find, confirm), (other_find, other_confirm) = listed.hashes, other.hashes
     matched, first, second = match_rows(listed.offsets, find, low, high, other_find)
     if first >= 0 and listed.docs[first] == listed.docs[second]:
-        raise InputError(f"query '{listed.owner(first)}' has document '{listed.docs[first]}' twice")
+        raise _twice(listed.owner(first), listed.docs[first])
     found = matched >= 0
     if first >= 0 or not np.array_equal(confirm[matched[found]], other_confirm[found]):
         return _match_by_name(listed, other, there)
     return matched
+
+
+def _twice(query: str, document: str) -> InputError:
+    return InputError(f"the retriever has document '{document}' twice for query '{query}': keep one of them")
 
 
 def _match_by_name(listed: Listed, other: Listed, there: Int64) -> Int64:
@@ -111,7 +118,7 @@ def _match_by_name(listed: Listed, other: Listed, there: Int64) -> Int64:
         rows: dict[Any, int] = {}
         for row in range(listed.offsets[query], listed.offsets[query + 1]):
             if rows.setdefault(docs[row], row) != row:
-                raise InputError(f"query '{listed.queries[query]}' has document '{docs[row]}' twice")
+                raise _twice(listed.queries[query], docs[row])
         if partner >= 0:
             for row in range(other.offsets[partner], other.offsets[partner + 1]):
                 matched[row] = rows.get(other_docs[row], -1)

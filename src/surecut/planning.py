@@ -36,8 +36,8 @@ def queries_needed(mean: float, variance: float, level: float, delta: float, pow
     """n = max( (z_{1-delta} + z_power)^2 var / (a - mean)^2,  1.3 ln(1/delta) / ln(1 + c (a - mean)/(1 - a)) )."""
     for what, value in (("level", level), ("delta", delta), ("power", power)):
         check_range(what, value)
-    if variance < 0:
-        raise InputError(f"a variance cannot be negative: {variance:g}")
+    if not (variance >= 0 and math.isfinite(variance) and math.isfinite(mean)):
+        raise InputError(f"mean and variance must be finite, and a variance not negative: {mean:g}, {variance:g}")
     margin = level - mean
     if margin <= 0:
         return None

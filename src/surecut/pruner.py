@@ -75,8 +75,8 @@ class Pruner:
         lengths = np.diff(bounds)
         if bounds.size < 1 or bounds[0] != 0 or bounds[-1] != flat.size or np.any(lengths < 0):
             raise InputError(f"offsets must rise from 0 to the number of scores, {flat.size:,}")
-        if not any_length and lengths.size:
-            self._check_length(int(lengths.min()), int(lengths.max()))
+        if not any_length and flat.size:
+            self._check_length(int(lengths[lengths > 0].min()), int(lengths.max()))
         kept: Int64 = count_kept_batch(
             flat,
             bounds,
@@ -95,14 +95,14 @@ class Pruner:
     def _check_length(self, shortest: int, longest: int) -> None:
         if self.longest is not None and longest > self.longest:
             raise InputError(
-                f"a list of {longest} candidates: the certificate is for lists of at most {self.longest}; "
-                f"cut the list there first"
+                f"a list of {longest} candidates: the certificate is for lists of at most {self.longest}; cut the "
+                f"lists there first (--depth {self.longest})"
             )
         if self.rule.normalises and self.shortest is not None and 0 < shortest < self.shortest:
             raise InputError(
                 f"a list of {shortest} candidates: rule '{self.rule.name}' looks at the whole list, and the "
                 f"shortest one in calibration had {self.shortest}; present the list the retriever returns, or "
-                "allow any length"
+                "allow any length (--any-length)"
             )
 
 

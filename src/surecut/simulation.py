@@ -76,8 +76,8 @@ def simulate(
     Candidates(100 queries, 5,000 candidates, 100 judged)
     """
     chosen = SYSTEMS[system] if isinstance(system, str) else system
-    if queries < 1 or depth < 1:
-        raise InputError("a simulated system needs at least one query and a depth of at least one")
+    if queries < 1 or depth < 1 or seed < 0:
+        raise InputError("a simulated system needs at least one query, a depth of at least one and a seed of 0 or more")
     if ties:
         chosen = replace(chosen, decimals=1)
     rng = np.random.default_rng(seed)

@@ -30,25 +30,28 @@ def state(
     claim = choices.target.words(str(choices.measure))
     confidence = percent(choices.confidence)
     sizes = kept_in_words(calibration)
+    capped = choices.max_keep is not None and choices.max_keep < calibration["longest_list"]
+    unpruned = f"the list cut at {choices.max_keep}" if capped else "the unpruned list"
+    nothing = "Nothing more is pruned." if capped else "Nothing is pruned."
     population = f"for queries like the {calibration['queries']:,} it was calibrated on"
     if status == "certified":
-        if threshold == -math.inf and choices.max_keep is None:
+        if threshold == -math.inf and not capped:
             return f"With {confidence} confidence, {claim}, {population}, with the full list; nothing could be pruned."
         return f"With {confidence} confidence, {claim}, {population}. {sizes}"
     if status == "relaxed-target":
         assert relaxed is not None
         looser = choices.target.with_value(relaxed["value"]).words(str(choices.measure))
         return (
-            f"It cannot be certified with {confidence} confidence that {claim}. The unpruned list itself is "
-            f"certified: with {confidence} confidence, {looser}, {population}. Nothing is pruned."
+            f"It cannot be certified with {confidence} confidence that {claim}. For {unpruned} itself something is: "
+            f"with {confidence} confidence, {looser}, {population}. {nothing}"
         )
     if status == "relaxed-confidence":
         assert relaxed is not None
         return (
-            f"It cannot be certified with {confidence} confidence that {claim}. For the unpruned list the data "
+            f"The walk cannot certify with {confidence} confidence that {claim}. For {unpruned} alone the data "
             f"reach {percent(relaxed['confidence'])}, a level chosen after seeing them, so no confidence level; the "
             f"evidence factor is {relaxed['evidence_factor']:.3g}: were the claim false, a factor of at least t "
-            "would have a probability of at most 1/t. Nothing is pruned."
+            f"would have a probability of at most 1/t. {nothing}"
         )
     if status == "uncertified":
         return f"Not certified ({'; '.join(reasons)}). The target was that {claim}. {sizes}{_published(relaxed)}"

@@ -8,7 +8,7 @@ import numpy as np
 from surecut.arrays import Float64
 from surecut.curves import Curves
 from surecut.errors import InputError
-from surecut.measures import AnyMeasure, OwnFunction, OwnMeasure, overlap
+from surecut.measures import NO_CUTOFF, AnyMeasure, OwnFunction, OwnMeasure, overlap
 
 _ROUNDING = 1e-9
 
@@ -243,7 +243,7 @@ def risk(loss: OwnFunction, value: float, binary: bool = False) -> Risk:
 
 def agreement(value: float, k: int = 10) -> Agreement:
     """On average at least this share of the unpruned top k is still in the top k; needs no judgements."""
-    if k < 1:
+    if not 1 <= k < NO_CUTOFF:
         raise InputError(f"agreement needs a top k of at least 1, not {k}")
     return Agreement(value, k)
 

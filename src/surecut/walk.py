@@ -26,7 +26,8 @@ SHARES = {1: (1.0,), 2: (0.5, 0.5), 3: (0.34, 0.33, 0.33)}
 class Steps:
     """The hypotheses in order: step `i` applies events `bounds[i]` to `bounds[i + 1]`, then is tested.
 
-    `thresholds[i]` is the key that step `i` removes (exact), or the grid point it stands for (fixed).
+    `thresholds[i]` is the key that step `i` removes (exact; the first removes what lies below all of them), or
+    the grid point it stands for (fixed).
     """
 
     thresholds: Float64
@@ -37,12 +38,13 @@ class Steps:
 
     @classmethod
     def over_breakpoints(cls, losses: Curves) -> "Steps":
-        """One step for each distinct key at which any loss changes."""
+        """One step for the removals that change no loss, then one for each distinct key at which any does."""
         order = np.argsort(losses.keys, kind="stable")
         keys = losses.keys[order]
-        heads = np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1]))) if keys.size else np.empty(0, np.int64)
-        bounds = np.concatenate((heads, [keys.size])).astype(np.int64)
-        return cls(keys[heads], True, bounds, losses.owners[order], losses.values[order])
+        heads = np.flatnonzero(np.diff(keys, prepend=-np.inf))
+        bounds = np.concatenate(([0], heads, [keys.size]))
+        thresholds = np.concatenate(([KEEP_EVERYTHING], keys[heads]))
+        return cls(thresholds, True, bounds, losses.owners[order], losses.values[order])
 
     @classmethod
     def over_grid(cls, losses: Curves, grid: Float64) -> "Steps":
@@ -54,9 +56,8 @@ class Steps:
 
     def begin(self, start: float) -> int:
         """How many steps lie at or before a start, and are applied without being tested."""
-        if self.exact:
-            return int(np.searchsorted(self.thresholds, start, side="left"))
-        return int(np.searchsorted(self.thresholds, start, side="left")) + 1
+        place = int(np.searchsorted(self.thresholds, start, side="left"))
+        return place if self.exact else min(place, self.thresholds.size - 1) + 1
 
     def threshold_after(self, start: float, first: int, passed: int) -> float:
         """The certified threshold once `passed` steps beyond the start were rejected."""

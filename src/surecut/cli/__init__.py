@@ -6,14 +6,22 @@ import sys
 
 def main() -> None:
     """Run a verb; every fault of the input is one line on stderr and exit status 2."""
+    try:
+        sys.exit(_run())
+    except KeyboardInterrupt:
+        _stop("interrupted", 130)
+
+
+def _run() -> int:
     import typer
 
     from surecut.cli.app import app
     from surecut.errors import EvaluatorsDisagree, InputError
 
+    status = 0
     try:
         status = app(sys.argv[1:] or ["--help"], standalone_mode=False)
-    except (typer.Abort, KeyboardInterrupt):
+    except typer.Abort:
         _stop("interrupted", 130)
     except typer.TyperException as error:
         context = getattr(error, "ctx", None)
@@ -26,8 +34,7 @@ def main() -> None:
         _stop("out of memory: cut the lists with --depth, or use fewer queries", 2)
     except BrokenPipeError:  # the reader of our output went away
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        status = 0
-    sys.exit(status if isinstance(status, int) else 0)
+    return status if isinstance(status, int) else 0
 
 
 def _stop(message: str, status: int) -> None:

@@ -154,5 +154,6 @@ def calibrate(
                 f"written to {output}; apply it with: surecut prune {output} --retriever RUN -o pruned.run",
                 style="dim",
                 soft_wrap=True,
+                markup=False,
             )
     raise typer.Exit(EXIT[certificate.status])

@@ -28,6 +28,7 @@ def check(
     json: o.Json = False,
 ) -> None:
     from rich.table import Table
+    from rich.text import Text
 
     from surecut import checking
     from surecut.cli.loading import load, load_data, working
@@ -50,7 +51,7 @@ def check(
         print_json(found.to_dict())
     else:
         rows = Table.grid(padding=(0, 2))
-        rows.add_row("claimed", loaded.statement)
+        rows.add_row("claimed", Text(loaded.statement))
         rows.add_row(
             "found",
             f"{found.estimate:.4f}, 90% interval {found.interval[0]:.3f} to {found.interval[1]:.3f} "

@@ -193,10 +193,10 @@ def chosen_target(
         return max_drop(_number("--max-drop-abs", max_drop_abs), absolute=True)
     if agreement_value is not None:
         share, _, k = agreement_value.partition("@")
-        if k and not k.isdigit():
+        if k and not (k.isascii() and k.isdecimal()):
             raise InputError(f"--agreement {agreement_value}: write it like 0.95@10")
         return agreement(_number("--agreement", share), int(k or 10))
-    return max_drop(_share("--max-drop", max_drop_value or "1%"))
+    return max_drop(_share("--max-drop", "1%" if max_drop_value is None else max_drop_value))
 
 
 def chosen_fusion(text: str) -> float | str:

@@ -119,6 +119,9 @@ def _from_moments(
     drop = "drop" in target.kind
     if mean is None or sd is None or (drop and full_mean is None):
         raise InputError("give --mean and --sd" + (" and --full-mean, for a drop target" if drop else ""))
+    for option, value, high in (("--mean", mean, 1.0), ("--sd", sd, 1.0), ("--full-mean", full_mean or 0.0, 1.0)):
+        if not 0.0 <= value <= high:
+            raise InputError(f"{option} {value:g}: must lie between 0 and 1")
     full = np.array([mean if full_mean is None else full_mean])
     x = float(target.variable_at(target.value, np.array([mean]), full)[0])
     scale = {"max_drop": 1 / (2 - target.value), "max_drop_abs": 0.5}.get(target.kind, 1.0)

@@ -6,6 +6,7 @@ from typing import Any
 from rich.console import Console
 from rich.panel import Panel
 from rich.table import Table
+from rich.text import Text
 
 from surecut.arrays import Float64
 from surecut.candidates import UNJUDGED, Candidates
@@ -15,8 +16,16 @@ EXIT = {"certified": 0, "relaxed-target": 3, "relaxed-confidence": 3, "uncertifi
 _COLOURS = {"certified": "green", "abstained": "red"}
 _LOW_SHARE = 0.2
 
-out = Console(highlight=False)
-err = Console(stderr=True, highlight=False)
+
+class _Console(Console):
+    """A console that leaves a reader who went away to the caller, instead of ending with a status of its own."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
+
+
+out = _Console(highlight=False)
+err = _Console(stderr=True, highlight=False)
 
 
 def print_json(record: Any) -> None:
@@ -26,7 +35,7 @@ def print_json(record: Any) -> None:
 def print_certificate(certificate: Certificate, ms_per_pair: float | None = None) -> None:
     """Statement and figures."""
     colour = _COLOURS.get(certificate.status, "yellow")
-    out.print(Panel(certificate.statement, title=certificate.status, border_style=colour, title_align="left"))
+    out.print(Panel(Text(certificate.statement), title=certificate.status, border_style=colour, title_align="left"))
     facts = certificate.calibration
     rows = Table.grid(padding=(0, 2))
     rows.add_row("rule", f"{rule_in_words(certificate)}, threshold {threshold_in_words(certificate)}")

@@ -59,7 +59,7 @@ def prune(
         pruned = prune_run(loaded, run, depth=depth, any_length=any_length)
         if output != "-":
             write_run(pruned, output)
-    queries = pruned["query_id"].n_unique()
+    queries = run["query_id"].n_unique()
     summary = {
         "queries": queries,
         "candidates": run.height,

@@ -14,6 +14,8 @@ from surecut.certificate import write_atomically
 from surecut.errors import InputError
 from surecut.frames import from_frame
 
+_COLUMNS = ("query_id", "doc_id", "retriever", "reranker", "relevance", "group")
+
 
 def read_table(
     folder: str | Path,
@@ -129,7 +131,12 @@ def _candidates(root: Path) -> pl.DataFrame:
 
 
 def _read(paths: list[Path]) -> pl.DataFrame:
+    return pl.concat([_read_part(path) for path in paths], how="vertical_relaxed")
+
+
+def _read_part(path: Path) -> pl.DataFrame:
     try:
-        return pl.read_parquet(paths)
+        scan = pl.scan_parquet(path, glob=False)
+        return scan.select([name for name in _COLUMNS if name in scan.collect_schema().names()]).collect()
     except (OSError, pl.exceptions.PolarsError) as error:
-        raise InputError(f"{paths[0]}: not readable as Parquet ({str(error).splitlines()[0]})") from None
+        raise InputError(f"{path}: not readable as Parquet ({str(error).splitlines()[0]})") from None

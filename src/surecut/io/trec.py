@@ -5,16 +5,26 @@ Anything else is read line by line, slower, and the first line that is wrong is 
 """
 
 import bz2
+import io
 import mmap
+import signal
 import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import polars as pl
 
-from surecut.alignment import QREL_COLUMNS, RUN_COLUMNS, Absent, MissingReranker, from_listed
+from surecut.alignment import (
+    LARGEST_GRADE,
+    QREL_COLUMNS,
+    RUN_COLUMNS,
+    Absent,
+    MissingReranker,
+    check_options,
+    from_listed,
+)
 from surecut.candidates import Candidates
 from surecut.errors import InputError
 from surecut.listing import Listed, grouped, in_retriever_order
@@ -30,6 +40,7 @@ RUN_FIELDS = {
 QREL_FIELDS = {"query_id": pl.String, "iteration": pl.String, "doc_id": pl.String, "relevance": pl.Int64}
 BEIR_FIELDS = {"query_id": pl.String, "doc_id": pl.String, "relevance": pl.Int64}
 
+_BZ2 = b"BZh"
 _NEWLINE_ONLY = "\x1f"  # a separator that text files do not hold: one column, the line
 
 Path_ = str | Path
@@ -48,6 +59,7 @@ def read_trec(
 
     >>> read_trec("bm25.run", "mono.run", "qrels.txt", depth=1000)  # doctest: +SKIP
     """
+    check_options(depth, missing_reranker, absent)
     with ThreadPoolExecutor(max_workers=2) as pool:  # what polars does not do in parallel overlaps here
         second = None if reranker is None else pool.submit(_hashed, reranker)
         listed, scores = in_retriever_order(grouped(read_run(retriever)), depth)
@@ -81,18 +93,30 @@ def read_qrels(path: Path_) -> pl.DataFrame:
 
 
 def _open(path: Path_) -> Any:
-    """What polars can read from: the path itself, or bytes where it cannot."""
-    if str(path) == "-":
-        return sys.stdin.buffer.read()
+    """What polars can read from: the path of a file, or bytes where that will not do."""
     try:
+        if str(path) == "-":
+            return _unpacked(_standard_input())
         with open(path, "rb") as file:
-            magic = file.read(3)
-        if magic == b"BZh":
-            with bz2.open(path) as file:
-                return file.read()
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror or error}") from None
+            if not Path(path).is_file():  # a pipe can be read once only
+                return _unpacked(file.read())
+            if file.read(len(_BZ2)) == _BZ2:
+                return _unpacked(Path(path).read_bytes())
+    except (OSError, EOFError) as error:
+        raise InputError(f"{path}: {getattr(error, 'strerror', None) or error}") from None
     return Path(path)
+
+
+def _unpacked(content: bytes) -> bytes:
+    """polars unpacks gzip and zstd by itself."""
+    return bz2.decompress(content) if content.startswith(_BZ2) else content
+
+
+def _standard_input() -> bytes:
+    """All of it, in pieces, so that Ctrl-C gets a word in."""
+    signal.siginterrupt(signal.SIGINT, True)
+    stream = cast(io.BufferedReader, sys.stdin.buffer)
+    return b"".join(iter(lambda: stream.read1(1 << 20), b""))
 
 
 def _first_line(source: Any, path: Path_) -> str:
@@ -144,12 +168,17 @@ def _read(path: Path_, fields: dict[str, Any], wanted: tuple[str, ...], source: 
     source = _open(path) if source is None else source
     header = 1 if fields is BEIR_FIELDS else 0
     separator, other = ("\t", " ") if "\t" in _first_line(source, path) else (" ", "\t")
-    last = list(fields)[-1]  # null in a line that is too short
+    last, beyond = list(fields)[-1], "beyond"  # null in a line that is too short, filled in one too long
+    columns = list(dict.fromkeys((*wanted, last, beyond)))
     try:
-        frame = _csv(source, path, separator, fields, list(dict.fromkeys((*wanted, last))), skip_lines=header)
+        frame = _csv(
+            source, path, separator, {**fields, beyond: pl.String}, columns, skip_lines=header, missing_columns="insert"
+        )
     except pl.exceptions.PolarsError:
         return _read_lines(source, path, fields, wanted, header)
-    clean = sum(frame.null_count().row(0)) == 0 and (wanted[-1] != "score" or frame["score"].is_finite().all())
+    clean = sum(frame.null_count().row(0)) == frame.height == frame[beyond].null_count() and (
+        wanted[-1] != "score" or frame["score"].is_finite().all()
+    )
     if clean and frame.height and _holds(source, other):
         clean = not any(frame[name].str.contains(other, literal=True).any() for name in ("query_id", "doc_id"))
     return frame.select(wanted) if clean else _read_lines(source, path, fields, wanted, header)
@@ -184,7 +213,7 @@ def _read_lines(source: Any, path: Path_, fields: dict[str, Any], wanted: tuple[
     numbers = frame[value].cast(pl.Float64, strict=False)
     bad = numbers.is_null() | (numbers.is_not_null() & ~numbers.is_finite())
     if value == "relevance":
-        bad = bad | (numbers != numbers.floor())
+        bad = bad | (numbers != numbers.floor()) | (numbers.abs() > LARGEST_GRADE)
     if bad.any():
         row = int(bad.arg_max() or 0)
         what = "score is not a finite number" if value == "score" else "grade is not a whole number"
