@@ -176,9 +176,11 @@ def _graded(data: Candidates, listed: Listed, judgements: Listed, absent: Absent
 
 def unique_judgements(qrels: pl.DataFrame) -> pl.DataFrame:
     """Whole-number grades, each pair once; the same line twice is harmless, two grades are not."""
+    qrels = qrels.drop_nulls("relevance")
     grade = qrels["relevance"]
     whole = grade.cast(pl.Float64, strict=False)
-    odd = (whole.is_null() | whole.is_nan() | (whole != whole.floor()) | (whole.abs() > LARGEST_GRADE)).fill_null(True)
+    odd = whole.is_null() | (whole != whole.floor()) | (whole.abs() > LARGEST_GRADE)
+    odd = odd.fill_null(True) | whole.is_nan()
     if odd.any():
         row = int(odd.arg_max() or 0)
         raise InputError(

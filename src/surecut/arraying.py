@@ -23,13 +23,13 @@ def from_arrays(
     group: Iterable[str] | None,
 ) -> Candidates:
     """See `Candidates.from_arrays`."""
-    raw = np.asarray(retriever)
+    raw = _numbers(retriever, "retriever")
     bounds = _offsets(raw, offsets)
     queries = bounds.size - 1
     names = _names(query_ids, queries, "query_ids")
     scores = as_float32(raw.reshape(-1))
     _refuse_non_finite(scores, bounds, names, "retriever")
-    second = None if reranker is None else _column(reranker, raw.size, np.float64, "reranker")
+    second = None if reranker is None else _column(reranker, raw.size, "reranker")
     if second is not None:
         _refuse_non_finite(second, bounds, names, "reranker")
     grades, negative = _grades(relevance, raw.size)
@@ -88,8 +88,19 @@ def _names(names: Iterable[str] | None, count: int, what: str, unique: bool = Tr
     return listed
 
 
-def _column(values: Any, size: int, dtype: type[np.float64], what: str) -> Float64:
-    column = np.ascontiguousarray(values, dtype=dtype).reshape(-1)
+def _numbers(values: Any, what: str) -> Array:
+    """An array of numbers, in whatever precision it comes."""
+    try:
+        array = np.asarray(values)
+        return array if array.dtype.kind in "fiub" else array.astype(np.float64)
+    except (TypeError, ValueError):
+        raise InputError(
+            f"{what} must be an array of numbers with rows of one length (or flat, with offsets=)"
+        ) from None
+
+
+def _column(values: Any, size: int, what: str) -> Float64:
+    column = np.ascontiguousarray(_numbers(values, what), dtype=np.float64).reshape(-1)
     if column.size != size:
         raise InputError(f"{what} has {column.size:,} values for {size:,} candidates")
     return column
@@ -108,12 +119,13 @@ def _refuse_non_finite(scores: Array, offsets: Int64, names: Strings, what: str)
 def _grades(relevance: Any, size: int) -> tuple[Int32, int]:
     if relevance is None:
         return np.full(size, UNJUDGED, dtype=np.int32), 0
-    given = np.asarray(relevance).reshape(-1)
+    given = _numbers(relevance, "relevance").reshape(-1)
     if given.size != size:
         raise InputError(f"relevance has {given.size:,} grades for {size:,} candidates")
     if given.dtype == np.int32 and given.flags.c_contiguous and given.min(initial=0) >= 0:
         return given, 0
-    whole = given.astype(np.int32)
+    with np.errstate(invalid="ignore"):
+        whole = given.astype(np.int32)
     if not np.array_equal(whole, given):
         raise InputError("relevance must hold whole numbers (grades)")
     return np.maximum(whole, 0), int(np.sum(whole < 0))

@@ -47,7 +47,7 @@ def assess(
     >>> assess(data, keep=50).statement  # doctest: +SKIP
     """
     if (keep is None) == (budget is None):
-        raise InputError("give either a fixed cut (keep) or a mean budget: one of the two")
+        raise InputError("give a fixed cut (keep) or a mean budget, one of them and not both")
     if claim not in CLAIMS:
         raise InputError(unknown("claim", claim, list(CLAIMS)))
     size = keep if keep is not None else budget

@@ -156,9 +156,7 @@ def parse_certificate(text: str, source: str = "certificate") -> Certificate:
 def write_atomically(path: str | Path, content: str | bytes) -> None:
     """Write a file so that it is there whole or not at all."""
     target = Path(path)
-    if not target.name or target.is_dir():
-        raise InputError(f"'{path}' cannot be written: it is not the name of a file")
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.part")
+    temporary = target.parent / f".{target.name}.{os.getpid()}.part"
     try:
         temporary.write_bytes(content.encode() if isinstance(content, str) else content)
         os.replace(temporary, target)

@@ -35,8 +35,7 @@ def from_frame(
             raise InputError(f"the frame has no column '{needed}' (it has: {', '.join(table.columns)})")
     check_options(depth, missing_reranker, absent)
     wanted = [c for c in ("query_id", "doc_id", "retriever", "reranker", "relevance", "group") if c in table.columns]
-    rows = grouped(table.select(wanted).rename({"retriever": "score"}))
-    listed, scores = in_retriever_order(rows, depth)
+    listed, scores = in_retriever_order(grouped(table.select(wanted)), depth, column="retriever")
     refuse_repeated(listed)
     second, filled = None, 0
     if "reranker" in wanted:

@@ -69,9 +69,9 @@ def grouped(frame: pl.DataFrame) -> Listed:
     return Listed(queries.to_list(), np.concatenate((heads, [frame.height])), values)
 
 
-def in_retriever_order(listed: Listed, depth: int | None) -> tuple[Listed, Float32]:
+def in_retriever_order(listed: Listed, depth: int | None, column: str = "score") -> tuple[Listed, Float32]:
     """The same rows with each query's in retriever order, at most `depth` of them, and their scores."""
-    scores = as_float32(listed.numbers("score"))
+    scores = as_float32(listed.numbers(column))
     listed.refuse_non_finite(scores, "retriever")
     order = retriever_order(scores, listed.offsets, listed.docs)
     lengths, offsets = np.diff(listed.offsets), listed.offsets

@@ -102,7 +102,7 @@ def _open(path: Path_) -> Any:
                 return _unpacked(file.read())
             if file.read(len(_BZ2)) == _BZ2:
                 return _unpacked(Path(path).read_bytes())
-    except (OSError, EOFError) as error:
+    except (OSError, EOFError, ValueError) as error:
         raise InputError(f"{path}: {getattr(error, 'strerror', None) or error}") from None
     return Path(path)
 
