@@ -20,13 +20,12 @@ DELTAS = (0.3, 0.1, 0.05, 0.01)
 
 
 def hedge_peak(losses, level, delta):
-    """Largest wealth of the hedge: nu refreshed every 8 losses, and at every one in blocks within the last 32."""
+    """Largest wealth of the hedge: nu refreshed every 8 losses, and at every one of the last 32."""
     n, wealth, peak = len(losses), 1.0, 1.0
     s1, s2, variance, nu = 0.5, 0.25, 0.25, 0.0
     for t in range(1, n + 1):
         left = n - t + 1
-        place_in_block = (t - 1) % 8
-        if place_in_block == 0 or left + place_in_block <= 32:
+        if (t - 1) % 8 == 0 or left <= 32:
             u = delta * wealth / 1.1
             aimed = NORMAL.pdf(NORMAL.inv_cdf(u)) / (u * math.sqrt(variance * left))
             nu = min(max(aimed, 0.0), 0.95 / (1 - level))

@@ -7,9 +7,10 @@ from typing import Literal, get_args
 import numpy as np
 import polars as pl
 
-from surecut.arrays import Bool, Float32, Float64, Strings
+from surecut.arrays import Float32, Float64, Strings
 from surecut.candidates import UNJUDGED, Candidates, Census, ragged
 from surecut.errors import InputError
+from surecut.kernels.matching import place_scores
 from surecut.listing import Listed, grouped, in_retriever_order, match, refuse_repeated
 from surecut.registry import unknown
 
@@ -72,30 +73,23 @@ def from_listed(
 
 
 def _attach_reranker(listed: Listed, other: Listed, missing: MissingReranker) -> tuple[Float64, int, int]:
-    matched = match(listed, other)
-    rows = np.flatnonzero(matched >= 0)
     given = other.numbers("score")
     other.refuse_non_finite(given, "reranker")
-    has = np.zeros(listed.frame.height, dtype=np.bool_)
-    has[matched[rows]] = True
-    if int(has.sum()) < rows.size:
-        _, first_use, uses = np.unique(matched[rows], return_index=True, return_counts=True)
-        row = int(rows[first_use[np.argmax(uses > 1)]])
+    scores, extra, repeated = place_scores(match(listed, other), given, listed.frame.height)
+    if repeated >= 0:
         raise InputError(
-            f"the reranker has document '{other.docs[row]}' twice for query '{other.owner(row)}': keep one of them"
+            f"the reranker has document '{other.docs[repeated]}' twice for query '{other.owner(repeated)}': "
+            "keep one of them"
         )
-    scores = np.full(listed.frame.height, np.nan)
-    scores[matched[rows]] = given[rows]
-    completed, filled = complete(scores, has, listed, missing)
-    return completed, int(matched.size - rows.size), filled
+    completed, filled = complete(scores, listed, missing)
+    return completed, extra, filled
 
 
-def complete(scores: Float64, has: Bool, listed: Listed, missing: MissingReranker) -> tuple[Float64, int]:
-    """Deal with candidates that the reranker did not score."""
-    if has.all():
-        listed.refuse_non_finite(scores, "reranker")
+def complete(scores: Float64, listed: Listed, missing: MissingReranker) -> tuple[Float64, int]:
+    """Deal with candidates that the reranker did not score (nan)."""
+    absent = np.flatnonzero(np.isnan(scores))
+    if absent.size == 0:
         return scores, 0
-    absent = np.flatnonzero(~has)
     owner = np.searchsorted(listed.offsets, absent, side="right") - 1
     if missing == "error":
         rank = absent - listed.offsets[owner]
@@ -106,7 +100,8 @@ def complete(scores: Float64, has: Bool, listed: Listed, missing: MissingReranke
             f"({absent.size:,} such candidates): rerank them, {cure}place them last with --missing-reranker lowest"
         )
     low = np.full(len(listed.queries), np.inf)
-    np.minimum.at(low, np.searchsorted(listed.offsets, np.flatnonzero(has), side="right") - 1, scores[has])
+    present = np.flatnonzero(~np.isnan(scores))
+    np.minimum.at(low, np.searchsorted(listed.offsets, present, side="right") - 1, scores[present])
     filled = scores.copy()
     filled[absent] = np.where(np.isfinite(low[owner]), low[owner] - 1.0, 0.0)
     listed.refuse_non_finite(filled, "reranker")
@@ -156,7 +151,7 @@ def _graded(data: Candidates, listed: Listed, judgements: Listed, absent: Absent
     grade = np.maximum(given, 0).astype(np.int32)
     matched = match(listed, judgements)
     hit = matched >= 0
-    grades = data.grades.copy()
+    grades = data.grades  # filled in place: nobody else has seen it
     grades[matched[hit]] = grade[hit]
     here = np.array([place.get(query, -1) for query in judgements.queries], dtype=np.int64)
     owner = np.repeat(here, np.diff(judgements.offsets))
@@ -166,7 +161,6 @@ def _graded(data: Candidates, listed: Listed, judgements: Listed, absent: Absent
         data,
         query_ids=_objects(listed.queries),
         offsets=listed.offsets,
-        grades=grades,
         judged=np.isin(np.arange(len(listed.queries)), here),
         missed=missed,
         missed_offsets=missed_offsets,

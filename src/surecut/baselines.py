@@ -26,7 +26,9 @@ def empirical_threshold(losses: Curves, level: float) -> float:
     ends_group = np.concatenate((keys[1:] != keys[:-1], [True])) if keys.size else np.empty(0, np.bool_)
     met = np.flatnonzero(ends_group & (means <= level + _TOLERANCE))
     if met.size == 0:
-        return KEEP_EVERYTHING
+        if losses.start.mean() > level + _TOLERANCE:
+            return KEEP_EVERYTHING
+        return float(keys[0]) if keys.size else math.inf  # what changes no loss may go
     last = int(met[-1])
     return math.inf if last + 1 == keys.size else midpoint(float(keys[last]), float(keys[last + 1]))
 

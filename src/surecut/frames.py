@@ -39,8 +39,8 @@ def from_frame(
     refuse_repeated(listed)
     second, filled = None, 0
     if "reranker" in wanted:
-        present = listed.frame["reranker"].is_not_null().to_numpy()
-        second, filled = complete(listed.numbers("reranker"), present, listed, missing_reranker)
+        listed.refuse_non_finite(listed.numbers("reranker", null=0.0), "reranker")
+        second, filled = complete(listed.numbers("reranker"), listed, missing_reranker)
     judgements = as_qrels(qrels) if qrels is not None else None
     if judgements is None and "relevance" in wanted:
         judgements = table.select(QREL_COLUMNS).drop_nulls("relevance")

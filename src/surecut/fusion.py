@@ -23,6 +23,8 @@ def final_scores(data: Candidates, beta: float = 0.0) -> Float64:
 
 def fit_fusion(data: Candidates, measure: AnyMeasure) -> float:
     """The weight with the best mean measure of the unpruned list; the smallest one if several are."""
+    if not np.any(data.grades > 0):
+        raise InputError("no judged tuning query has a relevant candidate to fit the fusion weight on: give the weight")
     means = [full_measure(data, final_scores(data, beta), measure).mean() for beta in GRID]
     return float(GRID[int(np.argmax(means))])
 

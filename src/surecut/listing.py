@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -30,13 +29,13 @@ class Listed:
 
     @cached_property
     def hashes(self) -> tuple[Hashes, Hashes]:
-        """Two hashes of each document id: one to find it by, one to confirm it."""
+        """Two hashes of each document id; that two ids share both is out of the question."""
         return self.docs.hash(0).to_numpy(), self.docs.hash(1).to_numpy()
 
-    def numbers(self, column: str) -> Float64:
-        """A column as float64, null as nan."""
+    def numbers(self, column: str, null: float = np.nan) -> Float64:
+        """A column as float64."""
         try:
-            return self.frame[column].cast(pl.Float64).fill_null(np.nan).to_numpy()
+            return self.frame[column].cast(pl.Float64).fill_null(null).to_numpy()
         except pl.exceptions.PolarsError:
             raise InputError(f"column '{column}' holds something that is not a number") from None
 
@@ -96,30 +95,10 @@ def match(listed: Listed, other: Listed) -> Int64:
     known = there >= 0
     low, high = np.zeros_like(there), np.zeros_like(there)
     low[known], high[known] = other.offsets[there[known]], other.offsets[there[known] + 1]
-    (find, confirm), (other_find, other_confirm) = listed.hashes, other.hashes
-    matched, first, second = match_rows(listed.offsets, find, low, high, other_find)
-    if first >= 0 and listed.docs[first] == listed.docs[second]:
-        raise _twice(listed.owner(first), listed.docs[first])
-    found = matched >= 0
-    if first >= 0 or not np.array_equal(confirm[matched[found]], other_confirm[found]):
-        return _match_by_name(listed, other, there)
-    return matched
-
-
-def _twice(query: str, document: str) -> InputError:
-    return InputError(f"the retriever has document '{document}' twice for query '{query}': keep one of them")
-
-
-def _match_by_name(listed: Listed, other: Listed, there: Int64) -> Int64:
-    """The same without hashes, for the day on which two ids of one query share one."""
-    matched = np.full(other.frame.height, -1, dtype=np.int64)
-    docs, other_docs = listed.docs.to_list(), other.docs.to_list()
-    for query, partner in enumerate(there):
-        rows: dict[Any, int] = {}
-        for row in range(listed.offsets[query], listed.offsets[query + 1]):
-            if rows.setdefault(docs[row], row) != row:
-                raise _twice(listed.queries[query], docs[row])
-        if partner >= 0:
-            for row in range(other.offsets[partner], other.offsets[partner + 1]):
-                matched[row] = rows.get(other_docs[row], -1)
+    matched, first, second = match_rows(listed.offsets, *listed.hashes, low, high, *other.hashes)
+    if first >= 0:
+        raise InputError(
+            f"the retriever has document '{listed.docs[second]}' twice for query '{listed.owner(first)}': "
+            "keep one of them"
+        )
     return matched

@@ -3,7 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from surecut.arrays import Float32, Int64
+from surecut.arrays import Float32, Float64, Int64
 from surecut.kernels.jit import kernel
 
 Hashes = npt.NDArray[np.uint64]
@@ -11,12 +11,19 @@ Hashes = npt.NDArray[np.uint64]
 
 @kernel
 def match_rows(
-    offsets: Int64, hashes: Hashes, other_low: Int64, other_high: Int64, other_hashes: Hashes
+    offsets: Int64,
+    hashes: Hashes,
+    more_hashes: Hashes,
+    other_low: Int64,
+    other_high: Int64,
+    other_hashes: Hashes,
+    other_more: Hashes,
 ) -> tuple[Int64, int, int]:
-    """For each row of the other list, the row here with the same hash in the same query, or -1.
+    """For each row of the other list, the row here with the same document in the same query, or -1.
 
-    Query `q` is `other_low[q]` to `other_high[q]` over there. Also returns two rows here that share a hash
-    within one query (-1, -1 if none do).
+    A document is known by two 64-bit hashes: that two ids share both is out of the question. Query `q` is
+    `other_low[q]` to `other_high[q]` over there. Also returns two rows here that are one document of one query
+    (-1, -1 if none are).
     """
     matched = np.full(other_hashes.size, -1, np.int64)
     longest = 1
@@ -34,8 +41,9 @@ def match_rows(
         for row in range(offsets[q], offsets[q + 1]):
             slot = hashes[row] & mask
             while stamps[slot] == q:
-                if hashes[rows[slot]] == hashes[row] and first_twin < 0:
-                    first_twin = rows[slot]
+                here = rows[slot]
+                if hashes[here] == hashes[row] and more_hashes[here] == more_hashes[row] and first_twin < 0:
+                    first_twin = here
                     second_twin = row
                 slot = (slot + np.uint64(1)) & mask
             stamps[slot] = q
@@ -43,11 +51,32 @@ def match_rows(
         for row in range(other_low[q], other_high[q]):
             slot = other_hashes[row] & mask
             while stamps[slot] == q:
-                if hashes[rows[slot]] == other_hashes[row]:
-                    matched[row] = rows[slot]
+                here = rows[slot]
+                if hashes[here] == other_hashes[row] and more_hashes[here] == other_more[row]:
+                    matched[row] = here
                     break
                 slot = (slot + np.uint64(1)) & mask
     return matched, first_twin, second_twin
+
+
+@kernel
+def place_scores(matched: Int64, given: Float64, size: int) -> tuple[Float64, int, int]:
+    """Scores of the rows here from the rows over there; nan where there is none.
+
+    Also returns how many rows over there are not here, and the first one that repeats another (-1 if none does).
+    """
+    scores = np.full(size, np.nan)
+    extra = 0
+    repeated = -1
+    for row in range(matched.size):
+        here = matched[row]
+        if here < 0:
+            extra += 1
+        elif repeated < 0 and not np.isnan(scores[here]):
+            repeated = row
+        else:
+            scores[here] = given[row]
+    return scores, extra, repeated
 
 
 @kernel

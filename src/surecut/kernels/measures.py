@@ -185,6 +185,7 @@ def measure_curves(
 def mark_top(final: Float64, offsets: Int64, k: int) -> Int32:
     """1 for every candidate in the first k of its query's unpruned final list, else 0."""
     marks = np.zeros(final.size, np.int32)
+    k = min(k, final.size)
     scores = np.empty(k)
     places = np.empty(k, np.int64)
     for q in range(offsets.size - 1):

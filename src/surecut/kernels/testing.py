@@ -78,7 +78,7 @@ def betting_rejects(
             bet = goal_hedge(delta * wealth / _GOAL_MARGIN, table) / math.sqrt(variance * (size - low))
             bet = min(max(bet, 0.0), largest)
             if size - low > _ENDGAME:
-                high = min(low - low % BLOCK + BLOCK, size)
+                high = min(low - low % BLOCK + BLOCK, size - _ENDGAME)
         for t in range(low, high):
             loss = losses[t]
             wealth *= 1.0 + bet * (level - loss)
