@@ -34,7 +34,7 @@ class Folds:
 def fold(data: Candidates, choices: Choices, tune: Candidates | None) -> Folds:
     """Divide the queries as the choices need it; nothing to fit, no division."""
     usable = judged_only(data) if choices.measure.needs_judgements else enough(data)
-    fixed = choices.fixed_grid(len(np.unique(usable.units)))
+    fixed = choices.fixed_grid(len(usable) if usable.groups is None else len(set(usable.groups)))
     return replace(_divide(data, usable, choices, tune, fixed), fixed_grid=fixed)
 
 

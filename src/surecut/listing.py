@@ -57,6 +57,7 @@ class Listed:
 
 def grouped(frame: pl.DataFrame) -> Listed:
     """Bring the rows of each query together (most files have them so already)."""
+    frame = frame.rechunk()  # gathering strings from many chunks costs ten times as much
     query, values = frame["query_id"], frame.drop("query_id")
     if frame.height == 0:
         return Listed([], np.zeros(1, dtype=np.int64), values)
