@@ -5,6 +5,7 @@ This is what serving imports: numpy and one kernel, nothing that only calibratio
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,12 @@ class Pruner:
     longest: int | None = None  # lists longer than any calibrated on are refused
     shortest: int | None = None  # and shorter ones, where keys depend on the whole list
 
+    @cached_property
+    def _settings(self) -> tuple[int, float, float, float, int, int]:
+        """What the kernel needs beside the scores."""
+        longest = NO_CUTOFF if self.max_keep is None else self.max_keep
+        return self.rule.code, self.rule.scale, self.rule.prior, self.threshold, self.min_keep, longest
+
     def keep(self, scores: Any, offsets: Any = None, *, any_length: bool = False) -> Any:
         """How many to keep of one query's descending scores, or of each query's with `offsets`."""
         flat = as_float32(scores)
@@ -39,15 +46,7 @@ class Pruner:
             return self._keep_batch(flat, offsets, any_length)
         if not any_length:
             self._check_length(flat.size, flat.size)
-        kept = count_kept(
-            flat,
-            self.rule.code,
-            self.rule.scale,
-            self.rule.prior,
-            self.threshold,
-            self.min_keep,
-            NO_CUTOFF if self.max_keep is None else self.max_keep,
-        )
+        kept = count_kept(flat, *self._settings)
         if kept < 0:
             raise InputError(_complaint(kept, "these scores"))
         return int(kept)
@@ -77,16 +76,7 @@ class Pruner:
             raise InputError(f"offsets must rise from 0 to the number of scores, {flat.size:,}")
         if not any_length and flat.size:
             self._check_length(int(lengths[lengths > 0].min()), int(lengths.max()))
-        kept: Int64 = count_kept_batch(
-            flat,
-            bounds,
-            self.rule.code,
-            self.rule.scale,
-            self.rule.prior,
-            self.threshold,
-            self.min_keep,
-            NO_CUTOFF if self.max_keep is None else self.max_keep,
-        )
+        kept: Int64 = count_kept_batch(flat, bounds, *self._settings)
         if np.any(kept < 0):
             query = int(np.argmin(kept))
             raise InputError(_complaint(int(kept[query]), f"the scores of query {query}"))

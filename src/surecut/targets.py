@@ -196,23 +196,12 @@ class Risk(Target):
 
 
 @dataclass(frozen=True)
-class Agreement(Target):
+class Agreement(AtLeast):
     """E[overlap with the unpruned top k] >= value; needs no judgements."""
 
     k: int = 10
     kind: ClassVar[str] = "agreement"
     met_unpruned: ClassVar[bool] = True
-
-    @staticmethod
-    def level_at(value: float) -> float:
-        return 1.0 - value
-
-    @staticmethod
-    def variable_at(value: float, measured: Float64, full: Float64) -> Float64:
-        return 1.0 - measured
-
-    def estimate(self, measured: Float64, full: Float64) -> float:
-        return float(np.mean(measured))
 
     def words(self, measure: str) -> str:
         return f"on average at least {100 * self.value:.6g}% of the unpruned top {self.k} is still there"
