@@ -94,7 +94,7 @@ def resolve(
         raise InputError(f"the tuning share must lie between 0 and 1, not {tune_fraction:g}")
     check_fusion(fusion)
     _check_sizes(min_keep, max_keep, depth)
-    if target.met_unpruned and if_unreachable != "abstain":
+    if target.is_drop and if_unreachable != "abstain":
         raise InputError(
             f"'{if_unreachable}' has nothing to relax here: with nothing pruned the claim holds by definition"
         )

@@ -29,8 +29,8 @@ def interval(target: Target, measured: Float64, full: Float64, test: MeanTest, d
 
     A drop may be negative (the pruned list is better), so its ladder runs from -1 to 1.
     """
-    rungs = np.concatenate((-_RUNGS[::-1], [0.0], _RUNGS)) if "drop" in target.kind else _RUNGS
-    ends = (-1.0 if "drop" in target.kind else 0.0, 1.0)
+    rungs = np.concatenate((-_RUNGS[::-1], [0.0], _RUNGS)) if target.is_drop else _RUNGS
+    ends = (-1.0 if target.is_drop else 0.0, 1.0)
 
     def shown(value: float, claimed: bool) -> bool:
         x = np.clip(target.variable_at(value, measured, full), 0.0, 1.0)

@@ -19,6 +19,7 @@ class Target:
 
     value: float
     kind: ClassVar[str]
+    is_drop: ClassVar[bool] = False  # is it about the distance to the unpruned list?
     met_unpruned: ClassVar[bool] = False  # is the claim true by definition when nothing is pruned?
     rising: ClassVar[bool] = True  # does a larger value claim more?
 
@@ -115,6 +116,7 @@ class MaxDrop(Target):
     """E[M] >= (1 - value) E[M_full]."""
 
     kind: ClassVar[str] = "max_drop"
+    is_drop: ClassVar[bool] = True
     met_unpruned: ClassVar[bool] = True
     rising: ClassVar[bool] = False
 
@@ -143,6 +145,7 @@ class MaxDropAbsolute(Target):
     """E[M_full] - E[M] <= value."""
 
     kind: ClassVar[str] = "max_drop_abs"
+    is_drop: ClassVar[bool] = True
     met_unpruned: ClassVar[bool] = True
     rising: ClassVar[bool] = False
 

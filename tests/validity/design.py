@@ -35,13 +35,13 @@ class Cell:
 
 
 def possible(levels: dict[str, object]) -> bool:
-    """Some pairs cannot meet: the exact binomial needs a 0/1 loss, a drop has nothing to relax."""
-    unpruned_holds = levels.get("target") in ("max_drop", "max_drop_abs", "agreement")
-    if levels.get("test") == "binomial" and levels.get("target") not in (None, "at_least"):
+    """Some pairs cannot meet: the exact binomial needs a 0/1 loss; a drop has nothing to relax or to start anew."""
+    target = levels.get("target")
+    if levels.get("test") == "binomial" and target not in (None, "at_least"):
         return False
-    return not (
-        unpruned_holds and (levels.get("if_unreachable") not in (None, "abstain") or levels.get("starts") == "several")
-    )
+    if target in ("max_drop", "max_drop_abs") and levels.get("if_unreachable") not in (None, "abstain"):
+        return False
+    return not (target in ("max_drop", "max_drop_abs", "agreement") and levels.get("starts") == "several")
 
 
 def pairs(levels: dict[str, object]) -> set[tuple[tuple[str, object], tuple[str, object]]]:

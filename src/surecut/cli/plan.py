@@ -116,7 +116,7 @@ def _from_moments(
     from surecut.targets import Target
 
     assert isinstance(target, Target)
-    drop = "drop" in target.kind
+    drop = target.is_drop
     if mean is None or sd is None or (drop and full_mean is None):
         raise InputError("give --mean and --sd" + (" and --full-mean, for a drop target" if drop else ""))
     for option, value, high in (("--mean", mean, 1.0), ("--sd", sd, 1.0), ("--full-mean", full_mean or 0.0, 1.0)):
