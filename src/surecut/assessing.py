@@ -7,6 +7,8 @@ about it is found.
 from dataclasses import replace
 from typing import Any, Literal
 
+import numpy as np
+
 from surecut.calibration import Decision, Fitted, certificate, prepare
 from surecut.candidates import Candidates
 from surecut.certificate import Certificate
@@ -51,7 +53,7 @@ def assess(
     if claim not in CLAIMS:
         raise InputError(unknown("claim", claim, list(CLAIMS)))
     size = keep if keep is not None else budget
-    if size is None or not 1 <= size < NO_CUTOFF:
+    if size is None or not 1 <= size < NO_CUTOFF or (keep is not None and int(keep) != keep):
         raise InputError(f"a cut or a budget must be at least 1, not {size}")
     choices = resolve(
         measure=measure,
@@ -61,14 +63,10 @@ def assess(
         test=test,
         tail=tail,
         min_keep=min_keep,
-        max_keep=None,
         depth=depth,
         fusion=fusion,
         tune_fraction=aside,
-        fit_on_calibration=False,
-        procedure="walk",
         grid="exact",
-        if_unreachable="abstain",
         grouped=data.groups is not None,
     )
     if choices.fits_something:
@@ -98,6 +96,8 @@ def _placed(
 def _claimed(choices: Choices, folds: Folds, threshold: float) -> Certificate:
     fitted = Fitted(choices.rule, float(choices.fusion), (threshold,), None, ["threshold"])
     prepared = prepare(folds.calibration, choices, fitted)
+    if np.array_equal(prepared.kept(threshold, choices), prepared.data.lengths):
+        raise InputError("this cut keeps every candidate: nothing is pruned, and nothing can be lost")
     measured = prepared.curves.at(threshold)
     value = strongest_claim(choices.target, measured, prepared.curves.full, choices.test, choices.delta)
     found: dict[str, Any] = {"target": choices.target if value is None else choices.target.with_value(value)}

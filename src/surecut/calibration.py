@@ -11,6 +11,7 @@ from surecut.candidates import Candidates, hashed
 from surecut.certificate import Certificate
 from surecut.choices import Choices, resolve
 from surecut.curves import Curves, measure_curves
+from surecut.errors import InputError
 from surecut.folding import Folds, fold
 from surecut.fusion import final_scores, fit_fusion
 from surecut.kernels.keys import kept_at
@@ -26,7 +27,7 @@ from surecut.walk import Chain, Steps, chains, farthest, walk
 
 DEFAULT_TARGET = MaxDrop(0.01)
 _ORDER_SALT = b"surecut order "
-_ADVICE_SHARES = (0.05, 0.1, 0.25, 0.5, 0.75, 0.9)
+_ADVICE_SHARES = (0.9, 0.75, 0.5)
 
 
 def calibrate(
@@ -53,6 +54,10 @@ def calibrate(
 
     >>> cert = calibrate(data, measure="RR@10", target=max_drop(0.01), confidence=0.9)  # doctest: +SKIP
     """
+    if not isinstance(data, Candidates):
+        raise InputError(
+            f"calibrate needs Candidates, not {type(data).__name__}: see Candidates.from_arrays and others"
+        )
     choices = resolve(
         measure=measure,
         target=target,
@@ -118,7 +123,9 @@ def fit(folds: Folds, choices: Choices, declared: Any) -> Fitted:
     """Fit and place whatever needs it, on the queries set apart for that."""
     rule, beta, purposes = choices.rule, choices.fusion, []
     if rule.fits_temperature and folds.tuning is not None:
-        rule = rule.with_parameters({"temperature": fit_temperature(_canonical(folds.tuning))})
+        rule = rule.with_parameters(
+            {"temperature": fit_temperature(_canonical(folds.tuning), getattr(choices.measure, "rel", 1))}
+        )
         purposes.append("temperature")
     if isinstance(beta, str):
         assert folds.tuning is not None
@@ -126,7 +133,7 @@ def fit(folds: Folds, choices: Choices, declared: Any) -> Fitted:
         purposes.append("fusion weight")
     starts: tuple[float, ...] = (KEEP_EVERYTHING,)
     if choices.several_starts:
-        if rule.starts is not None:
+        if rule.starts is not None:  # the depth is a setting of the retriever, not a finding about the queries
             starts += rule.starts(choices.depth or int(folds.calibration.lengths.max()))
         elif folds.tuning is not None:
             starts += placed_starts(rule, folds.tuning)
@@ -154,8 +161,11 @@ def prepare(data: Candidates, choices: Choices, fitted: Fitted) -> Prepared:
         choices.max_keep,
     )
     curves = in_test_order(curves, data)
+    losses = choices.target.losses(curves)
+    if choices.test.needs_binary and not all(np.isin(x, (0.0, 1.0)).all() for x in (losses.start, losses.values)):
+        raise InputError("a loss that was declared binary has a value other than 0 and 1")
     capped = choices.max_keep is not None and bool(data.lengths.max() > choices.max_keep)
-    return Prepared(data, keys, curves, choices.target.losses(curves), capped)
+    return Prepared(data, keys, curves, losses, capped)
 
 
 def in_test_order(curves: Curves, data: Candidates) -> Curves:
@@ -212,19 +222,19 @@ def _walked(choices: Choices, fitted: Fitted, prepared: Prepared) -> Decision:
     walked: list[Chain] = []
     relaxed = None
     for start, delta in chains(fitted.starts, choices.delta):
-        if start == KEEP_EVERYTHING and choices.if_unreachable == "relax-target":
+        known = start_is_true and start == KEEP_EVERYTHING
+        if start == KEEP_EVERYTHING and choices.if_unreachable == "relax-target" and not known:
             reached = relaxed_level(test, losses.start, target.level, delta)
             if reached != target.level:  # the ladder heads this chain, and ended before the target
                 relaxed = None if reached is None else {"value": target.value_at(reached)}
                 continue
-        known = start_is_true and start == KEEP_EVERYTHING
         walked.append(walk(losses, steps, target.level, test, start, delta, known))
     threshold = farthest(walked)
     if threshold is not None and not (threshold == KEEP_EVERYTHING and start_is_true):
         return Decision(threshold, "certified")
     if relaxed is not None:
         return Decision(KEEP_EVERYTHING, "relaxed-target", relaxed)
-    if choices.if_unreachable == "relax-confidence":
+    if choices.if_unreachable == "relax-confidence" and not start_is_true:
         found = relaxed_confidence(test, losses.start, target.level)
         if found is not None:
             return Decision(KEEP_EVERYTHING, "relaxed-confidence", found)
@@ -294,17 +304,20 @@ def quantiles(kept: Int64) -> dict[str, int]:
 
 
 def _advice(choices: Choices, fitted: Fitted, prepared: Prepared) -> dict[str, Any]:
-    sets = []
+    """How many queries would probably do: for a start of its own, or for a walk down to half of the list and beyond."""
+    curves, mean = prepared.curves, prepared.data.lengths.mean()
     if not choices.target.met_unpruned:
-        sets = [(float(prepared.kept(start, choices).mean()), prepared.curves.at(start)) for start in fitted.starts]
-    mean = prepared.data.lengths.mean()
-    for share in _ADVICE_SHARES if choices.target.met_unpruned else ():
-        threshold = threshold_for_mean(
-            prepared.keys, prepared.data.offsets, share * mean, choices.min_keep, choices.max_keep
-        )
-        sets.append((float(prepared.kept(threshold, choices).mean()), prepared.curves.at(threshold)))
+        paths = [[(float(prepared.kept(start, choices).mean()), curves.at(start))] for start in fitted.starts]
+    else:
+        walked, paths = [(float(mean), curves.start)], []
+        for share in _ADVICE_SHARES:
+            threshold = threshold_for_mean(
+                prepared.keys, prepared.data.offsets, share * mean, choices.min_keep, choices.max_keep
+            )
+            walked.append((float(prepared.kept(threshold, choices).mean()), curves.at(threshold)))
+            paths.append(list(walked))
     share = 1.0 if len(fitted.starts) == 1 else 0.33
-    found = advise(choices.target, prepared.curves.full, sets, share * choices.delta, len(prepared.curves))
+    found = advise(choices.target, curves.full, paths, share * choices.delta, len(curves))
     return {"queries": found.queries, "tightest": found.tightest, "mean_kept": found.mean_kept}
 
 

@@ -181,7 +181,7 @@ class Candidates:
 
     def with_groups(self, groups: Mapping[str, str]) -> "Candidates":
         """Make one unit of all queries with the same group; a query without one is a unit of its own."""
-        named = [groups.get(query, query) for query in self.query_ids]
+        named = [groups.get(query, f"\0{query}") for query in self.query_ids]  # no group is called that
         return replace(self, groups=np.array(named, dtype=object))
 
     def fingerprint(self) -> str:

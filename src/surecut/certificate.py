@@ -3,9 +3,7 @@
 import hashlib
 import json
 import math
-import os
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
@@ -13,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from surecut.arrays import Int64
 from surecut.errors import InputError
+from surecut.files import write_atomically
 from surecut.version import __version__
 
 if TYPE_CHECKING:
@@ -151,20 +150,6 @@ def parse_certificate(text: str, source: str = "certificate") -> Certificate:
         odd = ", ".join(sorted(set(record) ^ names))
         raise InputError(f"{source}: unexpected or missing fields ({odd}); {_HINT}")
     return Certificate(**{**record, "threshold": _threshold_from_json(record["threshold"])})
-
-
-def write_atomically(path: str | Path, content: str | bytes) -> None:
-    """Write a file so that it is there whole or not at all."""
-    target = Path(path)
-    temporary = target.parent / f".{target.name}.{os.getpid()}.part"
-    try:
-        temporary.write_bytes(content.encode() if isinstance(content, str) else content)
-        os.replace(temporary, target)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written ({error.strerror})") from None
-    finally:
-        with suppress(OSError):
-            temporary.unlink()
 
 
 def _plain(value: Any) -> Any:

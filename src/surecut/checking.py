@@ -120,5 +120,6 @@ def _measure(certificate: Certificate, function: OwnFunction | None) -> Any:
         return as_measure(certificate.measure)
     except InputError:
         raise InputError(
-            f"the certificate's measure '{certificate.measure}' is a function of yours: pass it as measure="
+            f"the certificate's measure '{certificate.measure}' is a function of yours: "
+            "check it in Python, with measure="
         ) from None

@@ -64,21 +64,21 @@ class Choices:
 
 def resolve(
     *,
-    measure: Any,
+    measure: Any = "RR@10",
     target: Target,
-    confidence: float,
-    rule: str | Rule,
-    test: str,
-    tail: str,
-    min_keep: int,
-    max_keep: int | None,
-    depth: int | None,
-    fusion: float | str,
-    tune_fraction: float,
-    fit_on_calibration: bool,
-    procedure: str,
-    grid: str,
-    if_unreachable: str,
+    confidence: float = 0.9,
+    rule: str | Rule = "softmax",
+    test: str = "auto",
+    tail: str = "drop",
+    min_keep: int = 1,
+    max_keep: int | None = None,
+    depth: int | None = None,
+    fusion: float | str = 0.0,
+    tune_fraction: float = 0.2,
+    fit_on_calibration: bool = False,
+    procedure: str = "walk",
+    grid: str = "auto",
+    if_unreachable: str = "abstain",
     grouped: bool = False,
 ) -> Choices:
     """Read and check the arguments of `calibrate`; `grouped` says that a loss may be a mean over a group."""
@@ -88,10 +88,9 @@ def resolve(
     _one_of("if_unreachable", if_unreachable, IF_UNREACHABLE)
     if not isinstance(target, Target):
         raise InputError("target must be made by at_least, max_drop, risk or agreement")
-    if not 0.0 < confidence < 1.0:
-        raise InputError(f"confidence must lie between 0 and 1, like 0.9, not {confidence:g}")
-    if not 0.0 < tune_fraction < 1.0:
-        raise InputError(f"the tuning share must lie between 0 and 1, not {tune_fraction:g}")
+    for what, share in (("confidence", confidence), ("the tuning share", tune_fraction)):
+        if not isinstance(share, int | float) or not 0.0 < share < 1.0:
+            raise InputError(f"{what} must be a number between 0 and 1, like 0.9, not {share}")
     check_fusion(fusion)
     _check_sizes(min_keep, max_keep, depth)
     if target.is_drop and if_unreachable != "abstain":
@@ -129,6 +128,9 @@ def _one_of(what: str, value: str, known: tuple[str, ...]) -> None:
 
 
 def _check_sizes(min_keep: int, max_keep: int | None, depth: int | None) -> None:
+    for what, value in (("min_keep", min_keep), ("max_keep", max_keep), ("depth", depth)):
+        if value is not None and int(value) != value:
+            raise InputError(f"{what} must be a whole number, not {value}")
     if not 0 <= min_keep < NO_CUTOFF:
         raise InputError(f"min_keep must be a count, 0 or more, not {min_keep}")
     if max_keep is not None and not max(min_keep, 1) <= max_keep < NO_CUTOFF:

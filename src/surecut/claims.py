@@ -27,10 +27,11 @@ def strongest_claim(target: Target, measured: Float64, full: Float64, test: Mean
 def interval(target: Target, measured: Float64, full: Float64, test: MeanTest, delta: float) -> tuple[float, float]:
     """Bounds on the quantity the claim is about; each side is wrong with a probability of at most delta.
 
-    A drop may be negative (the pruned list is better), so its ladder runs from -1 to 1.
+    A drop may be negative (the pruned list is better), so its ladder runs from -1 to 1; what lies below -1 is
+    not told apart.
     """
     rungs = np.concatenate((-_RUNGS[::-1], [0.0], _RUNGS)) if target.is_drop else _RUNGS
-    ends = (-1.0 if target.is_drop else 0.0, 1.0)
+    ends = (-np.inf if target.is_drop else 0.0, 1.0)
 
     def shown(value: float, claimed: bool) -> bool:
         x = np.clip(target.variable_at(value, measured, full), 0.0, 1.0)

@@ -145,11 +145,10 @@ def _kernel_curves(
 
 
 def _queries(data: Candidates, final: Float64) -> Iterator[tuple[Float64, Array, Array]]:
-    """Final scores, grades (unjudged: 0) and missed grades of each query."""
+    """Final scores, grades and missed grades of each query."""
     for q in range(len(data)):
         rows = slice(data.offsets[q], data.offsets[q + 1])
-        missed = data.missed[data.missed_offsets[q] : data.missed_offsets[q + 1]]
-        yield final[rows], np.where(data.grades[rows] == UNJUDGED, 0, data.grades[rows]), missed
+        yield final[rows], data.grades[rows], data.missed[data.missed_offsets[q] : data.missed_offsets[q + 1]]
 
 
 def _own_curves(
@@ -166,10 +165,13 @@ def _own_curves(
     events: list[tuple[float, float]] = []
     counts = np.zeros(len(data), dtype=np.int64)
     for q, (scores, grades, missed) in enumerate(_queries(data, final)):
-        values = [
-            _own_value(measure, np.concatenate((seen, grades[n:])) if tail == "append" else seen, missed)
-            for n, seen in enumerate(_prefixes_in_final_order(scores, grades))
-        ]
+        values = []
+        for n, seen in enumerate(_prefixes_in_final_order(scores, grades)):
+            pruned = grades[n:]
+            if tail == "append":
+                values.append(_own_value(measure, np.concatenate((seen, pruned)), missed))
+            else:
+                values.append(_own_value(measure, seen, np.concatenate((missed, pruned[pruned != UNJUDGED]))))
         longest = min(grades.size, max_keep)
         full[q], start[q] = values[-1], values[longest]
         for n in range(longest, min_keep, -1):  # removing candidate n leaves the first n - 1
@@ -191,7 +193,8 @@ def _prefixes_in_final_order(final: Float64, grades: Array) -> list[Array]:
 
 
 def _own_value(measure: OwnMeasure, grades: Array, missed: Array) -> float:
-    value = float(measure.function(grades, missed))
+    listed = np.where(grades == UNJUDGED, 0, grades)
+    value = float(measure.function(listed, np.sort(missed)[::-1]))
     if not -1e-9 <= value <= 1 + 1e-9:
         raise InputError(f"{measure.name} returned {value}; a measure or loss must lie in [0, 1]")
     return min(max(value, 0.0), 1.0)

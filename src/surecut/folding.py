@@ -26,7 +26,7 @@ class Folds:
     fixed_grid: bool = False  # decided before any query is set aside
 
     def to_json(self, purposes: list[str]) -> dict[str, Any] | None:
-        if self.tuning is None:
+        if self.tuning is None or not purposes:
             return None
         return {"source": self.source, "queries": len(self.tuning), "for": purposes}
 
@@ -41,7 +41,7 @@ def fold(data: Candidates, choices: Choices, tune: Candidates | None) -> Folds:
 def _divide(data: Candidates, usable: Candidates, choices: Choices, tune: Candidates | None, fixed: bool) -> Folds:
     if tune is not None:
         refuse_overlap(data, tune)
-        return Folds(usable, _judged(tune), "table")
+        return Folds(usable, _judged(tune) if choices.fits_something else tune, "table")
     if choices.fits_something:
         if choices.fit_on_calibration:
             return Folds(usable, usable, "calibration")
@@ -53,7 +53,8 @@ def _divide(data: Candidates, usable: Candidates, choices: Choices, tune: Candid
 
 def place_elsewhere(data: Candidates, usable: Candidates, choices: Choices, share: float) -> Folds:
     """Queries to place thresholds on: the unjudged ones if there are enough, else a share set aside."""
-    unjudged = np.flatnonzero(~data.judged)
+    certifying = set(usable.units)
+    unjudged = np.array([q for q in np.flatnonzero(~data.judged) if data.units[q] not in certifying], dtype=np.int64)
     if choices.measure.needs_judgements and unjudged.size >= FEWEST:
         return Folds(usable, data.take(unjudged), "unjudged")
     return set_aside(usable, share, "aside")

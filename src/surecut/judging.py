@@ -33,6 +33,8 @@ def judged_values(data: Candidates, final: Float64, kept: Int64, tail: Tail, mea
     qrels: dict[str, dict[str, int]] = {}
     everything = data.lengths
     for query in range(len(data)):
+        if not measure.needs_judgements and everything[query] == 0:
+            continue  # nothing to disagree about
         name = str(query)
         rows = final_order(data, final, kept, tail, query)[:cutoff]
         run[name] = {f"d{row}": float(rows.size - place) for place, row in enumerate(rows)}
@@ -54,8 +56,8 @@ def confirm(own: Float64, judged: Float64, data: Candidates, measure: Measure) -
     worst = int(np.argmax(apart))
     if apart[worst] > AGREES:
         raise EvaluatorsDisagree(
-            f"{measure} of query '{data.query_ids[worst]}': surecut says {own[worst]!r}, ir-measures "
-            f"{judged[worst]!r}; please report this"
+            f"{measure} of query '{data.query_ids[worst]}': surecut says {float(own[worst])!r}, ir-measures "
+            f"{float(judged[worst])!r}; please report this"
         )
     return float(apart[worst])
 

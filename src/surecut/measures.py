@@ -19,7 +19,11 @@ from surecut.registry import Registry
 NO_CUTOFF = 2**31 - 1
 
 OwnFunction = Callable[[Array, Array], float]
-"""f(grades_in_final_order, missed_grades) -> a number in [0, 1]; unjudged documents have grade 0."""
+"""f(grades_in_final_order, missed_grades) -> a number in [0, 1].
+
+Unjudged documents in the list have grade 0; missed are the grades of judged documents that are not in the list,
+whether the retriever never found them or they were pruned.
+"""
 
 
 @dataclass(frozen=True)

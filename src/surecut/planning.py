@@ -48,20 +48,25 @@ def queries_needed(mean: float, variance: float, level: float, delta: float, pow
     return math.ceil(max(by_variance, by_growth))
 
 
-def advise(target: Target, full: Float64, sets: list[tuple[float, Float64]], delta: float, units: int) -> Advice:
-    """The set (mean kept, measured values) that needs the fewest queries, and what `units` of them could claim."""
+def advise(target: Target, full: Float64, paths: list[list[tuple[float, Float64]]], delta: float, units: int) -> Advice:
+    """What `units` queries could claim, and how many the target needs, over several ways of walking.
 
-    def best(value: float) -> tuple[int | None, float]:
+    A path is a list of sets (mean kept, measured values) from its start to the set one hopes for: the walk must
+    pass them all, so a path needs as many queries as its most demanding set.
+    """
+
+    def best(value: float) -> tuple[float, float]:
         claim = target.with_value(value)
-        needs = []
-        for kept, measured in sets:
-            x = claim.variable(measured, full)
-            needs.append((queries_needed(float(x.mean()), float(x.var()), claim.level, delta), kept))
-        possible = [(n, kept) for n, kept in needs if n is not None]
-        return min(possible) if possible else (None, sets[0][0])
+        return min((max(_needed(claim, measured, full, delta) for _, measured in path), path[-1][0]) for path in paths)
 
     queries, kept = best(target.value)
     ladder = np.arange(1, 1000) / 1000.0
     tight_first = ladder[::-1] if target.rising else ladder
-    feasible = (float(v) for v in tight_first if (n := best(float(v))[0]) is not None and n <= units)
-    return Advice(queries, next(feasible, None), kept)
+    tightest = next((float(value) for value in tight_first if best(float(value))[0] <= units), None)
+    return Advice(None if math.isinf(queries) else int(queries), tightest, kept)
+
+
+def _needed(claim: Target, measured: Float64, full: Float64, delta: float) -> float:
+    x = claim.variable(measured, full)
+    needed = queries_needed(float(x.mean()), float(x.var()), claim.level, delta)
+    return math.inf if needed is None else needed

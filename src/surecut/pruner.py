@@ -15,7 +15,7 @@ from surecut.errors import InputError
 from surecut.kernels.keys import count_kept, count_kept_batch
 from surecut.measures import NO_CUTOFF
 from surecut.ordering import as_float32
-from surecut.rules import Rule
+from surecut.rules import KEEP_EVERYTHING, Rule
 
 _UNSORTED, _NOT_FINITE = -1, -2
 
@@ -71,8 +71,8 @@ class Pruner:
 
     def _keep_batch(self, flat: Float32, offsets: Any, any_length: bool) -> Int64:
         bounds = np.ascontiguousarray(offsets, dtype=np.int64)
-        lengths = np.diff(bounds)
-        if bounds.size < 1 or bounds[0] != 0 or bounds[-1] != flat.size or np.any(lengths < 0):
+        lengths = np.diff(bounds) if bounds.ndim == 1 else bounds
+        if bounds.ndim != 1 or bounds.size < 1 or bounds[0] != 0 or bounds[-1] != flat.size or np.any(lengths < 0):
             raise InputError(f"offsets must rise from 0 to the number of scores, {flat.size:,}")
         if not any_length and flat.size:
             self._check_length(int(lengths[lengths > 0].min()), int(lengths.max()))
@@ -88,11 +88,12 @@ class Pruner:
                 f"a list of {longest} candidates: the certificate is for lists of at most {self.longest}; cut the "
                 f"lists there first (--depth {self.longest})"
             )
-        if self.rule.normalises and self.shortest is not None and 0 < shortest < self.shortest:
+        looks_at_lists = self.rule.normalises and self.threshold != KEEP_EVERYTHING
+        if looks_at_lists and self.shortest is not None and 0 < shortest < self.shortest:
             raise InputError(
                 f"a list of {shortest} candidates: rule '{self.rule.name}' looks at the whole list, and the "
                 f"shortest one in calibration had {self.shortest}; present the list the retriever returns, or "
-                "allow any length (--any-length)"
+                "allow any length (--any-length, any_length=True)"
             )
 
 

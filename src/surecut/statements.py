@@ -34,6 +34,8 @@ def state(
     unpruned = f"the list cut at {choices.max_keep}" if capped else "the unpruned list"
     nothing = "Nothing more is pruned." if capped else "Nothing is pruned."
     population = f"for queries like the {calibration['queries']:,} it was calibrated on"
+    if calibration["units"] != calibration["queries"]:
+        population += f" (each of {calibration['units']:,} groups counting once)"
     if status == "certified":
         if threshold == -math.inf and not capped:
             return f"With {confidence} confidence, {claim}, {population}, with the full list; nothing could be pruned."
@@ -55,7 +57,10 @@ def state(
         )
     if status == "uncertified":
         return f"Not certified ({'; '.join(reasons)}). The target was that {claim}. {sizes}{_published(relaxed)}"
-    return f"Nothing is certified and nothing is pruned: {_why(choices, claim, confidence, advice, calibration)}"
+    dropped = " The cap of max_keep is not applied either." if choices.max_keep is not None else ""
+    return (
+        f"Nothing is certified and nothing is pruned: {_why(choices, claim, confidence, advice, calibration)}{dropped}"
+    )
 
 
 def percent(share: float) -> str:
@@ -70,6 +75,11 @@ def kept_in_words(calibration: Mapping[str, Any]) -> str:
         f"On average {kept:,.1f} of {candidates:,.0f} candidates are reranked, {candidates / max(kept, 1e-12):,.1f} "
         f"times fewer (median {tail['p50']:,}, 95th percentile {tail['p95']:,}, 99th {tail['p99']:,})."
     )
+
+
+def _rounded(count: int) -> int:
+    """Two figures are all an estimate is good for."""
+    return int(float(f"{count:.2g}"))
 
 
 def _published(relaxed: Mapping[str, Any] | None) -> str:
@@ -97,7 +107,9 @@ def _why(
     if advice["queries"] is None:
         needed = "no number of queries would show it at the sizes tried"
     else:
-        needed = f"about {advice['queries']:,} would probably do (keeping {advice['mean_kept']:,.0f} on average)"
+        needed = (
+            f"about {_rounded(advice['queries']):,} would probably do (keeping {advice['mean_kept']:,.0f} on average)"
+        )
     tightest = "nothing tighter than trivial"
     if advice["tightest"] is not None:
         tightest = choices.target.with_value(advice["tightest"]).words(str(choices.measure))

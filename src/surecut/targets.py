@@ -24,8 +24,8 @@ class Target:
     rising: ClassVar[bool] = True  # does a larger value claim more?
 
     def __post_init__(self) -> None:
-        if not 0.0 < self.value < 1.0:
-            raise InputError(f"a target of {self.kind} must lie between 0 and 1, not {self.value:g}")
+        if not isinstance(self.value, int | float) or not 0.0 < self.value < 1.0:
+            raise InputError(f"a target of {self.kind} must lie between 0 and 1, not {self.value}")
 
     @property
     def level(self) -> float:
@@ -235,7 +235,7 @@ def risk(loss: OwnFunction, value: float, binary: bool = False) -> Risk:
 
 def agreement(value: float, k: int = 10) -> Agreement:
     """On average at least this share of the unpruned top k is still in the top k; needs no judgements."""
-    if not 1 <= k < NO_CUTOFF:
+    if not isinstance(k, int) or not 1 <= k < NO_CUTOFF:
         raise InputError(f"agreement needs a top k of at least 1, not {k}")
     return Agreement(value, k)
 
@@ -247,7 +247,7 @@ def target_from_json(record: dict[str, Any], loss: OwnFunction | None = None) ->
         return agreement(value, int(record["k"]))
     if kind == "risk":
         if loss is None:
-            raise InputError("the certificate bounds a loss of your own: pass the function as loss=")
+            raise InputError("the certificate bounds a loss of your own: check it in Python, with loss=")
         return risk(loss, value)
     simple: dict[str, type[Target]] = {c.kind: c for c in (AtLeast, MaxDrop, MaxDropAbsolute)}
     return simple[kind](value)

@@ -11,12 +11,12 @@ from surecut.kernels.keys import softmax_slope
 LOWEST, HIGHEST = 1e-4, 1e6
 
 
-def fit_temperature(data: Candidates) -> float:
+def fit_temperature(data: Candidates, rel: int = 1) -> float:
     """T that minimises the mean of -log softmax(s/T) at each query's first relevant candidate.
 
     The objective is convex in 1/T, so the root of its slope is found by bisection (in log T).
     """
-    rows = np.flatnonzero(data.grades > 0)
+    rows = np.flatnonzero(data.grades >= rel)
     owner = np.searchsorted(data.offsets, rows, side="right") - 1
     owners, first = np.unique(owner, return_index=True)
     if owners.size == 0:

@@ -102,6 +102,8 @@ def walk(
     """
     check_range("level", level)
     check_range("delta", delta)
+    if start_is_true and start != KEEP_EVERYTHING:
+        raise ValueError("only the claim about everything may be true by definition")
     first = steps.begin(start)
     state = np.ascontiguousarray(losses.start).copy()
     kernels.apply_events(state, steps.units, steps.values, 0, int(steps.bounds[min(first, steps.thresholds.size)]))

@@ -54,7 +54,7 @@ def assess(
         ),
     ] = None,
     measure: o.MeasureName = "RR@10",
-    confidence: o.Confidence = 0.9,
+    confidence: o.Confidence = "0.9",
     rule: o.RuleName = "softmax",
     test: o.TestName = "auto",
     tail: o.TailName = "drop",
@@ -69,7 +69,7 @@ def assess(
 ) -> None:
     from surecut import assessing
     from surecut.cli.loading import load_data, working
-    from surecut.cli.printing import EXIT, print_certificate, print_json
+    from surecut.cli.printing import EXIT, err, print_certificate, print_json
 
     data = load_data(
         retriever,
@@ -88,7 +88,7 @@ def assess(
             budget=budget,
             claim=claim,  # type: ignore[arg-type]
             measure=measure,
-            confidence=confidence,
+            confidence=o.chosen_confidence(confidence),
             rule=rule,
             test=test,
             tail=tail,  # type: ignore[arg-type]
@@ -98,6 +98,7 @@ def assess(
         )
     if output is not None:
         certificate.save(output)
+        err.print(f"written to {output}", style="dim", markup=False)
     if json:
         print_json({**certificate.to_dict(), "digest": certificate.digest})
     else:

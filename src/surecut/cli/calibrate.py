@@ -36,7 +36,7 @@ def calibrate(
     max_drop: o.MaxDropValue = None,
     max_drop_abs: o.MaxDropAbs = None,
     agreement: o.AgreementValue = None,
-    confidence: o.Confidence = 0.9,
+    confidence: o.Confidence = "0.9",
     rule: o.RuleName = "softmax",
     test: o.TestName = "auto",
     tail: o.TailName = "drop",
@@ -110,7 +110,7 @@ def calibrate(
     chosen = {
         "measure": measure,
         "target": target,
-        "confidence": confidence,
+        "confidence": o.chosen_confidence(confidence),
         "rule": rule,
         "test": test,
         "tail": tail,
@@ -139,7 +139,7 @@ def calibrate(
     with working("calibrating"):
         certificate = run(data, tune=tune, **chosen)  # type: ignore[arg-type]
         cutoff = getattr(as_measure(measure), "cutoff", None) or 10
-        counts = census(data, final_scores(data, float(certificate.fusion["beta"])), cutoff)
+        counts = census(data, final_scores(data, float(certificate.fusion["beta"])), cutoff, target.kind != "agreement")
     if output is not None:
         certificate.save(output)
     if json:

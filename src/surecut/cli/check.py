@@ -50,12 +50,18 @@ def check(
     if json:
         print_json(found.to_dict())
     else:
+        relative = loaded.target["kind"] in ("max_drop", "agreement")
+        unit = {"max_drop": "drop ", "max_drop_abs": "drop "}.get(str(loaded.target["kind"]), "")
+
+        def shown(value: float) -> str:
+            return f"{100 * value:.1f}%" if relative else f"{value:.3f}"
+
         rows = Table.grid(padding=(0, 2))
         rows.add_row("claimed", Text(loaded.statement))
         rows.add_row(
             "found",
-            f"{found.estimate:.4f}, 90% interval {found.interval[0]:.3f} to {found.interval[1]:.3f} "
-            f"(claimed: {found.claimed:g}), {found.queries:,} queries",
+            f"{unit}{shown(found.estimate)}, 90% interval {shown(found.interval[0])} to {shown(found.interval[1])} "
+            f"(claimed: {shown(found.claimed)}), {found.queries:,} queries",
         )
         rows.add_row(loaded.measure, f"{found.mean_full:.4f} with everything reranked, {found.mean_pruned:.4f} pruned")
         tail = found.kept_quantiles

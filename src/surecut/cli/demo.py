@@ -32,18 +32,21 @@ def demo(
     from surecut.calibration import calibrate
     from surecut.checking import check
     from surecut.cli.loading import working
-    from surecut.cli.printing import out, print_certificate
+    from surecut.cli.printing import EXIT, out, print_certificate
     from surecut.simulation import SYSTEMS, simulate
     from surecut.targets import max_drop
 
     system = SYSTEMS["dense-electra"]
-    out.print(f"A [bold]simulated[/] two-stage system, {system.sentence}: {queries:,} queries x {depth:,} candidates.")
     with working("simulating"):
         calibration, held_out = simulate(system, queries, depth, seed).split((0.5, 0.5), seed=seed)
+    out.print(f"A [bold]simulated[/] two-stage system, {system.sentence}: {queries:,} queries x {depth:,} candidates.")
     with working("calibrating"):
         certificate = calibrate(calibration, target=max_drop(_MAX_DROP))
     out.print("\n[bold]1. Calibrate[/]: how few candidates, if RR@10 may fall by at most 2%?")
     print_certificate(certificate)
+    if not certificate.certified:
+        out.print("\nToo few queries to go on with: try the demo with more of them.")
+        raise typer.Exit(EXIT[certificate.status])
     with working("checking"):
         found = check(certificate, held_out)
     verdict = "contradicted" if found.contradicted else "not contradicted"

@@ -18,7 +18,7 @@ def diff(
     new: Annotated[Path, typer.Argument(metavar="new.json", help="The certificate after.")],
     json: o.Json = False,
 ) -> None:
-    from rich.table import Table
+    from rich.table import Column, Table
 
     from surecut.cli.loading import load
     from surecut.cli.printing import out, print_json
@@ -35,7 +35,7 @@ def diff(
     if not changed:
         out.print("no difference")
         return
-    table = Table("", "old", "new", "change", box=None, pad_edge=False)
+    table = Table(Column(no_wrap=True), "old", "new", "change", box=None, pad_edge=False)
     for name, (was, is_now) in changed.items():
         table.add_row(name, _cell(was), _cell(is_now), _change(was, is_now))
     out.print(table)
@@ -60,6 +60,6 @@ def _cell(value: Any) -> str:
 
 def _change(was: Any, is_now: Any) -> str:
     numbers = all(isinstance(each, int | float) and not isinstance(each, bool) for each in (was, is_now))
-    if not numbers or was == 0:
+    if not numbers or was <= 0 or is_now < 0:
         return ""
     return f"{100 * (is_now - was) / abs(was):+.1f}%"

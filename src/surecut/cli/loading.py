@@ -8,9 +8,6 @@ from surecut.candidates import Candidates
 from surecut.certificate import Certificate, load_certificate, parse_certificate
 from surecut.errors import InputError
 
-MISSING = ("error", "lowest")
-ABSENT = ("skip", "zero")
-
 
 @contextmanager
 def working(what: str) -> Iterator[None]:
@@ -40,16 +37,10 @@ def load_data(
     groups: str | None = None,
 ) -> Candidates:
     """Candidates from run files or a score table."""
-    for option, value, known in (
-        ("--missing-reranker", missing_reranker, MISSING),
-        ("--absent", absent, ABSENT),
-    ):
-        if value not in known:
-            raise InputError(f"{option} {value}: choose {' or '.join(known)}")
-    if depth is not None and depth < 1:
-        raise InputError(f"--depth {depth}: must be at least 1")
     options: dict[str, Any] = {"depth": depth, "missing_reranker": missing_reranker, "absent": absent}
-    if (table is None) == (retriever is None):
+    if table is not None and retriever is not None:
+        raise InputError("--retriever and --table are both given: the data comes from one of them")
+    if table is None and retriever is None:
         raise InputError("give the data as --retriever RUN (with --reranker and --qrels), or as --table DIR")
     with working("reading"):
         if table is not None:
@@ -64,7 +55,12 @@ def load_data(
             from surecut.io.trec import read_trec
 
             data = read_trec(str(retriever), reranker, qrels, **options)
-    return data if groups is None else data.with_groups(_read_groups(groups))
+    if groups is None:
+        return data
+    named = _read_groups(groups)
+    if not any(query in named for query in data.query_ids):
+        raise InputError(f"{groups}: names none of the queries; lines are 'query group', with the ids of the run")
+    return data.with_groups(named)
 
 
 def load(path: Any) -> Certificate:
@@ -77,7 +73,7 @@ def load(path: Any) -> Certificate:
 
 
 def _read_groups(path: str) -> dict[str, str]:
-    groups = {}
+    groups: dict[str, str] = {}
     try:
         with open(path, encoding="utf-8") as file:
             for number, line in enumerate(file, start=1):
@@ -86,7 +82,8 @@ def _read_groups(path: str) -> dict[str, str]:
                 fields = line.split()
                 if len(fields) != 2:
                     raise InputError(f"{path}, line {number}: {len(fields)} columns where 2 are expected (query group)")
-                groups[fields[0]] = fields[1]
+                if groups.setdefault(fields[0], fields[1]) != fields[1]:
+                    raise InputError(f"{path}, line {number}: query '{fields[0]}' is in two groups")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: {getattr(error, 'strerror', None) or 'not a text file in UTF-8'}") from None
     return groups

@@ -118,7 +118,7 @@ AgreementValue = Annotated[
     ),
 ]
 Confidence = Annotated[
-    float,
+    str,
     typer.Option(
         "--confidence",
         metavar="SHARE",
@@ -165,6 +165,7 @@ MsPerPair = Annotated[
     typer.Option(
         "--ms-per-pair",
         metavar="MS",
+        min=0.0,
         help="What reranking one candidate costs: shows the savings.",
         rich_help_panel=OUTPUT,
     ),
@@ -197,6 +198,10 @@ def chosen_target(
             raise InputError(f"--agreement {agreement_value}: write it like 0.95@10")
         return agreement(_number("--agreement", share), int(k or 10))
     return max_drop(_share("--max-drop", "1%" if max_drop_value is None else max_drop_value))
+
+
+def chosen_confidence(text: str) -> float:
+    return _number("--confidence", text)
 
 
 def chosen_fusion(text: str) -> float | str:

@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from surecut.cli import options as o
+from surecut.targets import Target
 
 HELP = """How many labelled queries a target needs: from pilot data, or from a mean and a standard deviation.
 
@@ -42,7 +43,7 @@ def plan(
     max_drop: o.MaxDropValue = None,
     max_drop_abs: o.MaxDropAbs = None,
     agreement: o.AgreementValue = None,
-    confidence: o.Confidence = 0.9,
+    confidence: o.Confidence = "0.9",
     power: Annotated[
         float,
         typer.Option("--power", metavar="SHARE", help="Probability of success to plan for.", rich_help_panel=o.CLAIM),
@@ -58,10 +59,11 @@ def plan(
     from surecut.planning import ANOTHER_LOOK
 
     target = o.chosen_target(at_least, max_drop, max_drop_abs, agreement)
-    if not 0 < confidence < 1:
-        raise InputError(f"confidence must lie between 0 and 1, like 0.9, not {confidence:g}")
+    share = o.chosen_confidence(confidence)
+    if not 0 < share < 1:
+        raise InputError(f"confidence must lie between 0 and 1, like 0.9, not {confidence}")
     if mean is not None or sd is not None or full_mean is not None:
-        needed = _from_moments(target, mean, sd, full_mean, confidence, power)
+        needed = _from_moments(target, mean, sd, full_mean, share, power)
         if json:
             print_json({"queries": needed})
         elif needed is None:
@@ -81,7 +83,7 @@ def plan(
         data,
         measure=measure,
         target=target,
-        confidence=confidence,
+        confidence=share,
         power=power,
         rule=rule,
         tail=tail,
@@ -102,7 +104,7 @@ def plan(
 
 
 def _from_moments(
-    target: object,
+    target: Target,
     mean: float | None,
     sd: float | None,
     full_mean: float | None,
@@ -113,9 +115,7 @@ def _from_moments(
 
     from surecut.errors import InputError
     from surecut.planning import queries_needed
-    from surecut.targets import Target
 
-    assert isinstance(target, Target)
     drop = target.is_drop
     if mean is None or sd is None or (drop and full_mean is None):
         raise InputError("give --mean and --sd" + (" and --full-mean, for a drop target" if drop else ""))

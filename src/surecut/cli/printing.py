@@ -14,6 +14,7 @@ from surecut.certificate import Certificate
 
 EXIT = {"certified": 0, "relaxed-target": 3, "relaxed-confidence": 3, "uncertified": 3, "abstained": 4}
 _COLOURS = {"certified": "green", "abstained": "red"}
+_TAILS = {"drop": "dropped", "append": "appended"}
 _LOW_SHARE = 0.2
 
 
@@ -38,7 +39,11 @@ def print_certificate(certificate: Certificate, ms_per_pair: float | None = None
     out.print(Panel(Text(certificate.statement), title=certificate.status, border_style=colour, title_align="left"))
     facts = certificate.calibration
     rows = Table.grid(padding=(0, 2))
-    rows.add_row("rule", f"{rule_in_words(certificate)}, threshold {threshold_in_words(certificate)}")
+    rows.add_row("rule", f"{rule_in_words(certificate)}, {threshold_in_words(certificate)}")
+    if certificate.fusion["beta"]:
+        rows.add_row(
+            "fusion", f"{certificate.fusion['beta']:.6g} x retriever + {1 - certificate.fusion['beta']:.6g} x reranker"
+        )
     rows.add_row(
         "kept",
         f"{certificate.mean_kept:,.1f} of {facts['mean_candidates']:,.1f} on average, "
@@ -53,7 +58,8 @@ def print_certificate(certificate: Certificate, ms_per_pair: float | None = None
     )
     rows.add_row(
         "test",
-        f"{certificate.test}, {certificate.procedure}, {facts['units']:,} units, {certificate.tail} tail",
+        f"{'none' if certificate.procedure in ('est', 'ert') else certificate.test} ({certificate.procedure}), "
+        f"{facts['units']:,} independent queries or groups, pruned documents are {_TAILS[certificate.tail]}",
     )
     if certificate.tune is not None:
         rows.add_row(
@@ -77,13 +83,15 @@ def rule_in_words(certificate: Certificate) -> str:
 
 def threshold_in_words(certificate: Certificate) -> str:
     if certificate.threshold == float("-inf"):
-        return "none (keeps everything)"
+        return "no threshold (keeps everything)"
     if certificate.threshold == float("inf"):
-        return f"above every key (keeps {certificate.min_keep})"
-    return f"{certificate.threshold:.6g}"
+        return f"threshold above every key (keeps {certificate.min_keep})"
+    if certificate.rule["name"] == "rank":
+        return f"top {int(-certificate.threshold):,}"
+    return f"threshold {certificate.threshold:.6g}"
 
 
-def census(data: Candidates, final: Float64 | None, k: int) -> dict[str, Any]:
+def census(data: Candidates, final: Float64 | None, k: int, judgements_used: bool = True) -> dict[str, Any]:
     """What was read, what was left out, and how much of the final top k was ever judged."""
     counts: dict[str, Any] = {
         "queries": len(data),
@@ -94,9 +102,10 @@ def census(data: Candidates, final: Float64 | None, k: int) -> dict[str, Any]:
         "negative_grades": data.census.negative_grades,
         "extra_reranked": data.census.extra_reranked,
         "filled_reranked": data.census.filled_reranked,
+        "judgements_used": judgements_used,
         "judged_share": None,
     }
-    if final is not None and data.judged.any():
+    if final is not None and data.judged.any() and judgements_used:
         from surecut.kernels.measures import mark_top
 
         top = mark_top(final, data.offsets, k).astype(bool)
@@ -110,9 +119,14 @@ def print_census(counts: dict[str, Any]) -> None:
     """The four counts, and a warning where the judgements are thin."""
     lines = [
         f"{counts['queries']:,} queries, {counts['candidates']:,} candidates; "
-        f"left out: {counts['unjudged_queries']:,} not judged, {counts['absent_queries']:,} judged but not in the run; "
-        f"kept as 0: {counts['queries_without_relevant']:,} with no relevant document, "
-        f"{counts['negative_grades']:,} negative grades"
+        + (
+            f"left out: {counts['unjudged_queries']:,} not judged, "
+            f"{counts['absent_queries']:,} judged but not in the run; "
+            f"kept as 0: {counts['queries_without_relevant']:,} with no relevant document, "
+            f"{counts['negative_grades']:,} negative grades"
+            if counts["judgements_used"]
+            else "no judgements needed"
+        )
     ]
     if counts["extra_reranked"]:
         lines.append(f"{counts['extra_reranked']:,} reranker scores belong to no candidate and were ignored")

@@ -44,6 +44,10 @@ def prune(
     if json and output == "-":
         raise InputError("--json prints a summary: name a file for the run with -o")
     loaded = load(certificate)
+    if depth is not None and depth != loaded.depth:
+        err.print(
+            f"the lists are cut at {depth}; the certificate is about lists of up to {loaded.depth}", style="yellow"
+        )
     with working("pruning"):
         if table is not None:
             from surecut.checking import refuse_other_system

@@ -1,10 +1,13 @@
 """surecut show"""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from surecut.cli import options as o
+
+if TYPE_CHECKING:
+    from surecut.certificate import Certificate
 
 HELP = """A certificate in words.
 
@@ -36,11 +39,8 @@ def show(
         out.print(f"digest {loaded.digest}, data {loaded.calibration['fingerprint']}", style="dim")
 
 
-def latex_row(certificate: "object") -> str:
+def latex_row(certificate: "Certificate") -> str:
     """rule & measure & target & confidence & measured & mean kept & speed-up."""
-    from surecut.certificate import Certificate
-
-    assert isinstance(certificate, Certificate)
     facts = certificate.calibration
     cells = (
         certificate.rule["name"],

@@ -1,5 +1,6 @@
 """Score tables: a folder of Parquet with both stages' scores, the judgements, and how it was made."""
 
+import io
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,8 +11,8 @@ import polars as pl
 
 from surecut.alignment import Absent, MissingReranker
 from surecut.candidates import UNJUDGED, Candidates
-from surecut.certificate import write_atomically
 from surecut.errors import InputError
+from surecut.files import write_atomically
 from surecut.frames import from_frame
 
 _COLUMNS = ("query_id", "doc_id", "retriever", "reranker", "relevance", "group")
@@ -63,11 +64,11 @@ def write_table(data: Candidates, folder: str | Path, meta: Mapping[str, Any] | 
     root = Path(folder)
     try:
         root.mkdir(parents=True, exist_ok=True)
-        to_frame(data).write_parquet(root / "candidates.parquet", compression="zstd")
-        if data.judged.any():
-            judgements(data).write_parquet(root / "qrels.parquet", compression="zstd")
     except OSError as error:
         raise InputError(f"{folder}: cannot be written ({error.strerror or error})") from None
+    write_atomically(root / "candidates.parquet", _parquet(to_frame(data)))
+    if data.judged.any():
+        write_atomically(root / "qrels.parquet", _parquet(judgements(data)))
     described = {"depth": int(data.lengths.max(initial=0)), "fingerprints": dict(data.system), **(meta or {})}
     write_atomically(root / "meta.json", json.dumps(described, indent=2, sort_keys=True) + "\n")
 
@@ -107,6 +108,12 @@ def judgements(data: Candidates) -> pl.DataFrame:
         }
     )
     return pl.concat((found, lost))
+
+
+def _parquet(frame: pl.DataFrame) -> bytes:
+    buffer = io.BytesIO()
+    frame.write_parquet(buffer, compression="zstd")
+    return buffer.getvalue()
 
 
 def _owners(data: Candidates) -> Any:

@@ -122,13 +122,13 @@ def _standard_input() -> bytes:
 def _first_line(source: Any, path: Path_) -> str:
     try:
         frame = _csv(source, path, _NEWLINE_ONLY, {"line": pl.String}, ["line"], n_rows=1)
-    except pl.exceptions.PolarsError as error:
-        raise _not_text(path, error) from None
+    except pl.exceptions.PolarsError:
+        raise _not_text(path) from None
     return str(frame["line"][0] or "") if frame.height else ""
 
 
-def _not_text(path: Path_, error: Exception) -> InputError:
-    return InputError(f"{path}: not a text file in UTF-8 ({str(error).splitlines()[0]})")
+def _not_text(path: Path_) -> InputError:
+    return InputError(f"{path}: not a text file in UTF-8, or a damaged compressed one")
 
 
 def _holds(source: Any, character: str) -> bool:
@@ -196,8 +196,8 @@ def _read_lines(source: Any, path: Path_, fields: dict[str, Any], wanted: tuple[
             row_index_name="number",
             row_index_offset=1,
         )
-    except pl.exceptions.PolarsError as error:
-        raise _not_text(path, error) from None
+    except pl.exceptions.PolarsError:
+        raise _not_text(path) from None
     split = (
         lines.slice(header)
         .with_columns(pl.col("line").str.strip_chars())

@@ -1,5 +1,6 @@
 """Runs and judgements out, as TREC files."""
 
+import bz2
 import gzip
 import io
 from pathlib import Path
@@ -7,8 +8,8 @@ from pathlib import Path
 import polars as pl
 
 from surecut.candidates import Candidates
-from surecut.certificate import write_atomically
 from surecut.errors import InputError
+from surecut.files import write_atomically
 from surecut.io.table import judgements, to_frame
 
 
@@ -19,9 +20,16 @@ def run_as_trec(run: pl.DataFrame, tag: str = "surecut") -> bytes:
 
 
 def write_run(run: pl.DataFrame, path: str | Path) -> None:
-    """Write TREC lines, compressed if the name ends in .gz."""
+    """Write TREC lines, compressed if the name ends in .gz or .bz2."""
+    ending = Path(path).suffix
+    if ending in (".zst", ".zstd", ".xz"):
+        raise InputError(f"{path}: runs are written plain, as .gz or as .bz2")
     content = run_as_trec(run)
-    write_atomically(path, gzip.compress(content, mtime=0) if str(path).endswith(".gz") else content)
+    if ending == ".gz":
+        content = gzip.compress(content, mtime=0)
+    elif ending == ".bz2":
+        content = bz2.compress(content)
+    write_atomically(path, content)
 
 
 def write_trec(data: Candidates, folder: str | Path) -> None:

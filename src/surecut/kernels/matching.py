@@ -1,4 +1,4 @@
-"""Finding documents of one list in another, query by query, through 64-bit hashes of their ids."""
+"""Finding documents of one list in another, query by query, through two 64-bit hashes of their ids."""
 
 import numpy as np
 import numpy.typing as npt

@@ -26,7 +26,7 @@ def checkpoints_for(size: int) -> Float64:
 
 @kernel
 def goal_hedge(u: float, table: Float64) -> float:
-    """phi(Phi^-1(u)) / u, looked up in a table that is even in log u (see `bounds.betting`)."""
+    """phi(Phi^-1(u)) / u, looked up in a table that is even in log u (see `bounds.hedge`)."""
     place = (math.log(u) - table[0]) * table[1]
     if place <= 0.0:
         return table[2]

@@ -1,0 +1,21 @@
+"""Files that are there whole or not at all."""
+
+import os
+from contextlib import suppress
+from pathlib import Path
+
+from surecut.errors import InputError
+
+
+def write_atomically(path: str | Path, content: str | bytes) -> None:
+    """Write a file so that it is there whole or not at all."""
+    target = Path(path)
+    temporary = target.parent / f".{target.name}.{os.getpid()}.part"
+    try:
+        temporary.write_bytes(content.encode() if isinstance(content, str) else content)
+        os.replace(temporary, target)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written ({error.strerror})") from None
+    finally:
+        with suppress(OSError):
+            temporary.unlink()
