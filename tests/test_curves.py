@@ -122,6 +122,14 @@ def share_of_grade_lost(grades, missed):
     return 1.0 - seen / (seen + 1.0 + len(grades) / 10 + sum(missed))
 
 
+def not_listed(data, query, listed):
+    """Grades of judged documents outside the list: never retrieved, or pruned."""
+    rest = data.grades[data.offsets[query] : data.offsets[query + 1]].clip(min=0).tolist()
+    for grade in listed:
+        rest.remove(grade)
+    return missed_of(data, query) + rest
+
+
 @settings(max_examples=30, deadline=None)
 @given(queries=few_queries(), tail=st.sampled_from(TAILS), limits=st.sampled_from(LIMITS))
 def test_a_function_of_the_users_is_evaluated_on_every_prefix(queries, tail, limits):
@@ -131,7 +139,7 @@ def test_a_function_of_the_users_is_evaluated_on_every_prefix(queries, tail, lim
     curves = measure_curves(data, keys, data.reranker, measure, tail, *limits)
     for threshold in thresholds_of(keys):
         lists = [final_grades(data, keys, data.reranker, q, threshold, tail, *limits) for q in range(len(data))]
-        expected = [share_of_grade_lost(grades, missed_of(data, q)) for q, grades in enumerate(lists)]
+        expected = [share_of_grade_lost(grades, not_listed(data, q, grades)) for q, grades in enumerate(lists)]
         np.testing.assert_allclose(curves.at(threshold), expected, rtol=0, atol=1e-12)
     np.testing.assert_array_equal(curves.full, full_measure(data, data.reranker, measure))
 
@@ -183,3 +191,17 @@ def test_taken_curves_follow_the_positions_asked_for():
     places = np.array([3, 3, 14, 0, 7])
     for threshold in thresholds_of(keys)[::5]:
         np.testing.assert_array_equal(curves.take(places).at(threshold), curves.at(threshold)[places])
+
+
+def test_a_function_of_the_users_sees_what_was_pruned():
+    """A recall of one's own must not call a pruned document forgotten."""
+
+    def recall(grades, missed):
+        return (grades > 0).sum() / max(((grades > 0).sum() + (missed > 0).sum()), 1)
+
+    data = as_candidates(tied_queries(5, count=20))
+    keys = as_rule("rank").keys(data)
+    own = measure_curves(data, keys, data.reranker, as_measure(recall), min_keep=0)
+    builtin = measure_curves(data, keys, data.reranker, as_measure("R"), min_keep=0)
+    for threshold in thresholds_of(keys):
+        np.testing.assert_allclose(own.at(threshold), builtin.at(threshold), rtol=0, atol=1e-12)

@@ -59,6 +59,7 @@ def random_losses(seed, units, binary=False, tied=True):
 def test_the_resumed_walk_equals_a_fresh_test_at_every_step(name, seed, units, level, start, start_is_true, tied):
     losses = random_losses(seed, units, binary=name == "binomial", tied=tied)
     test = TESTS[name]
+    start_is_true = start_is_true and start == -math.inf
     found = walk(losses, Steps.over_breakpoints(losses), level, test, start, 0.1, start_is_true)
     expected = slow_walk(losses, level, test, start, 0.1, start_is_true)
     if expected is None:
@@ -189,6 +190,7 @@ def test_a_grid_point_above_every_breakpoint_gives_the_exact_walk(seed, level):
 def test_a_coarse_grid_is_walked_point_by_point(seed, start, start_is_true):
     losses = random_losses(seed, 80)
     grid = np.array([-np.inf, 2.0, 3.0, 7.6, 11.2, 19.0, 22.0, 30.0])
+    start_is_true = start_is_true and start == -np.inf
     found = walk(losses, Steps.over_grid(losses, grid), 0.45, TESTS["hedge"], start, 0.1, start_is_true)
     reached = None
     for number, point in enumerate(grid[grid >= start]):

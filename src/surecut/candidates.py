@@ -181,7 +181,9 @@ class Candidates:
 
     def with_groups(self, groups: Mapping[str, str]) -> "Candidates":
         """Make one unit of all queries with the same group; a query without one is a unit of its own."""
-        named = [groups.get(query, f"\0{query}") for query in self.query_ids]  # no group is called that
+        taken = set(groups.values())
+        alone = (f"\0{query}" if query in taken else query for query in self.query_ids)  # never a group's name
+        named = [groups.get(query, own) for query, own in zip(self.query_ids, alone, strict=True)]
         return replace(self, groups=np.array(named, dtype=object))
 
     def fingerprint(self) -> str:
