@@ -37,7 +37,7 @@ class Cell:
 def possible(levels: dict[str, object]) -> bool:
     """Some pairs cannot meet: the exact binomial needs a 0/1 loss; a drop has nothing to relax or to start anew."""
     target = levels.get("target")
-    if levels.get("test") == "binomial" and target not in (None, "at_least"):
+    if levels.get("test") == "binomial" and target not in (None, "at_least", "risk"):
         return False
     if target in ("max_drop", "max_drop_abs") and levels.get("if_unreachable") not in (None, "abstain"):
         return False

@@ -104,7 +104,7 @@ def _target(cell: Cell, value: float) -> Target:
     if cell.target == "at_least":
         return at_least(value)
     if cell.target == "risk":
-        return risk(missing_first, value)
+        return risk(missing_first, value, binary=cell.test == "binomial")
     if cell.target == "agreement":
         return agreement(value, k=5)
     return _KINDS[cell.target](value)
