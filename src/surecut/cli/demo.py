@@ -52,7 +52,9 @@ def demo(
     verdict = "contradicted" if found.contradicted else "not contradicted"
     out.print(f"\n[bold]2. Check[/] on {found.queries:,} queries it has not seen: {verdict}.")
     out.print(f"   drop {100 * found.estimate:.2f}%, mean kept {found.mean_kept:,.1f}; surecut and ir-measures agree.")
-    out.print("\n[bold]3. Compare[/] with cuts that meet the target on the calibration queries, and promise nothing:")
+    out.print(
+        "\n[bold]3. Compare[/] with the published procedure, and with cuts that meet the target on the calibration queries:"
+    )
     _compare(calibration, held_out, found)
     out.print("\n[bold]4. Look[/]: RR@10 on the held-out queries against the mean size")
     _plot(certificate, held_out)
@@ -73,11 +75,11 @@ def _compare(calibration: "Candidates", held_out: "Candidates", found: "Check") 
 
     table = Table("", "kept", "drop", "promise", box=None, pad_edge=False)
     table.add_row("surecut", f"{found.mean_kept:,.1f}", f"{100 * found.estimate:.2f}%", "at most 2%, 90% confidence")
-    for procedure, name in (("est", "EST (score)"), ("ert", "ERT (rank)")):
+    for procedure, name in (("paper", "CEC, as published"), ("est", "EST (score)"), ("ert", "ERT (rank)")):
         with working(name):
             other = calibrate(calibration, target=max_drop(_MAX_DROP), procedure=procedure)  # type: ignore[arg-type]
             seen = check(other, held_out)
-        table.add_row(name, f"{seen.mean_kept:,.1f}", f"{100 * seen.estimate:.2f}%", "none")
+        table.add_row(name, f"{seen.mean_kept:,.1f}", f"{100 * seen.estimate:.2f}%", "none that holds")
     out.print(table)
 
 
