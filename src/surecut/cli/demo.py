@@ -53,7 +53,7 @@ def demo(
     out.print(f"\n[bold]2. Check[/] on {found.queries:,} queries it has not seen: {verdict}.")
     out.print(f"   drop {100 * found.estimate:.2f}%, mean kept {found.mean_kept:,.1f}; surecut and ir-measures agree.")
     out.print(
-        "\n[bold]3. Compare[/] with the published procedure, and with cuts that are right on the calibration queries only:"
+        "\n[bold]3. Compare[/] with the published procedure, and cuts that are right on the calibration queries only:"
     )
     _compare(calibration, held_out, found)
     out.print("\n[bold]4. Look[/]: RR@10 on the held-out queries against the mean size")
