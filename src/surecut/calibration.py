@@ -171,15 +171,15 @@ def prepare(data: Candidates, choices: Choices, fitted: Fitted) -> Prepared:
 def in_test_order(curves: Curves, data: Candidates) -> Curves:
     """One curve a unit, in the order of a hash of its id: fixed before anything is known of the losses."""
     if data.groups is None:
-        return curves.take(test_order(data.query_ids))
+        return curves.take(preregistered_order(data.query_ids))
     names, unit = np.unique(data.groups, return_inverse=True)
     place = np.empty(names.size, dtype=np.int64)
-    place[test_order(names)] = np.arange(names.size)
+    place[preregistered_order(names)] = np.arange(names.size)
     by_id = np.argsort(data.query_ids, kind="stable")
     return curves.take(by_id).merged(place[unit[by_id]])
 
 
-def test_order(ids: Array) -> Int64:
+def preregistered_order(ids: Array) -> Int64:
     """Positions in the pre-registered order."""
     return np.argsort(hashed(ids, _ORDER_SALT), kind="stable")
 

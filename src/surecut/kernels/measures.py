@@ -71,6 +71,43 @@ def grown(values: Array, size: int) -> Array:
 
 
 @kernel
+def enter(
+    before: Float64,
+    score: float,
+    gain: int,
+    cutoff: int,
+    best_only: bool,
+    scores: Float64,
+    ranks: Int64,
+    gains: Int64,
+    live: int,
+) -> int:
+    """Let a candidate enter after those in `before`; returns how many relevant ones are now within the cutoff.
+
+    Relevant ones it outranks move down by one; one that falls past the cutoff is gone for good. If only the best
+    counts, only the best is held.
+    """
+    above = live
+    while above > 0 and scores[above - 1] < score:
+        above -= 1
+        ranks[above] += 1
+    if gain > 0 and not (best_only and above > 0):
+        rank = 1
+        for j in range(before.size):
+            rank += before[j] >= score
+        if rank <= cutoff:
+            if best_only:
+                live = above
+            for j in range(live, above, -1):
+                scores[j], ranks[j], gains[j] = scores[j - 1], ranks[j - 1], gains[j - 1]
+            scores[above], ranks[above], gains[above] = score, rank, gain
+            live += 1
+    while live > 0 and ranks[live - 1] > cutoff:
+        live -= 1
+    return live
+
+
+@kernel
 def measure_curves(
     final: Float64,
     grades: Int32,
@@ -135,23 +172,7 @@ def measure_curves(
                     continue
             elif first_waiting < waiting and waiting_ranks[first_waiting] == i + 1:
                 first_waiting += 1
-            above = live
-            while above > 0 and scores[above - 1] < score:
-                above -= 1
-                ranks[above] += 1
-            if gain > 0 and not (best_only and above > 0):
-                rank = 1
-                for j in range(i):
-                    rank += final[low + j] >= score
-                if rank <= cutoff:
-                    if best_only:
-                        live = 0
-                    for j in range(live, above, -1):
-                        scores[j], ranks[j], gains[j] = scores[j - 1], ranks[j - 1], gains[j - 1]
-                    scores[above], ranks[above], gains[above] = score, rank, gain
-                    live += 1
-            while live > 0 and ranks[live - 1] > cutoff:
-                live -= 1
+            live = enter(final[low : low + i], score, gain, cutoff, best_only, scores, ranks, gains, live)
             new = measure_of(
                 measure,
                 cutoff,
