@@ -125,3 +125,11 @@ def test_a_cut_that_makes_no_sense_is_refused(options):
 def test_a_depth_is_the_same_as_data_cut_there_first():
     by_depth = assess(DATA, keep=5, depth=12)
     assert by_depth.to_json() == assess(DATA.cut(12), keep=5).to_json()
+
+
+def test_a_cut_that_can_claim_nothing_abstains_on_the_weakest_claim_there_is():
+    few = simulate("dense-electra", 30, 40, seed=2)
+    certificate = assess(few, keep=1, claim="at-least", confidence=0.999999999999)
+    assert certificate.status == "abstained"
+    assert certificate.target["value"] == 0.001
+    assert certificate.mean_kept == 40

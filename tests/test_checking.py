@@ -131,3 +131,11 @@ def test_ties_ragged_lists_and_a_cap_are_no_obstacle():
     checked = certificate.check(as_candidates(tied_queries(3, count=120)), any_length=True)
     assert checked.mean_kept <= 6
     assert checked.judge_difference < 1e-9
+
+
+def test_an_empty_list_agrees_with_itself_for_both_evaluators():
+    rng = np.random.default_rng(4)
+    offsets = np.concatenate(([0], np.arange(101) * 20))  # the first query has nothing
+    data = Candidates.from_arrays(rng.normal(size=2000), rng.normal(size=2000), offsets=offsets)
+    certificate = calibrate(data, target=agreement(0.5, 5))
+    assert certificate.check(data, any_length=True).judge_difference == 0.0

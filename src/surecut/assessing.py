@@ -5,7 +5,7 @@ about it is found.
 """
 
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from surecut.calibration import Decision, Fitted, certificate, prepare
 from surecut.candidates import Candidates
 from surecut.certificate import Certificate
 from surecut.choices import Choices, resolve
-from surecut.claims import strongest_claim
+from surecut.claims import loosest, strongest_claim
 from surecut.errors import InputError
 from surecut.folding import Folds, enough, judged_only, place_elsewhere, refuse_overlap
 from surecut.measures import NO_CUTOFF, OwnFunction
@@ -100,10 +100,10 @@ def _claimed(choices: Choices, folds: Folds, threshold: float) -> Certificate:
         raise InputError("this cut keeps every candidate: nothing is pruned, and nothing can be lost")
     measured = prepared.curves.at(threshold)
     value = strongest_claim(choices.target, measured, prepared.curves.full, choices.test, choices.delta)
-    found: dict[str, Any] = {"target": choices.target if value is None else choices.target.with_value(value)}
+    claimed = loosest(choices.target) if value is None else choices.target.with_value(value)
     status = "certified" if value is not None else "abstained"
     if status == "certified" and not choices.test.certified:
         status = "uncertified"
     reasons = () if choices.test.certified else (f"the {choices.test.name} test is asymptotic",)
     decision = Decision(threshold if value is not None else KEEP_EVERYTHING, status, reasons=reasons)
-    return certificate(replace(choices, procedure="assess", **found), folds, fitted, prepared, decision)
+    return certificate(replace(choices, procedure="assess", target=claimed), folds, fitted, prepared, decision)

@@ -13,6 +13,11 @@ from surecut.targets import Target
 _RUNGS = np.arange(1, 1000) / 1000.0
 
 
+def loosest(target: Target) -> Target:
+    """The weakest claim of this kind that is ever made: the first rung of the ladder."""
+    return target.with_value(float(_RUNGS[0] if target.rising else _RUNGS[-1]))
+
+
 def strongest_claim(target: Target, measured: Float64, full: Float64, test: MeanTest, delta: float) -> float | None:
     """The strongest value of this kind of claim that holds with confidence 1 - delta; None if none does."""
     reached = None

@@ -68,8 +68,7 @@ class Steps:
         following = first + passed
         if following == self.thresholds.size:
             return math.inf
-        lower = float(self.thresholds[following - 1]) if following > 0 else KEEP_EVERYTHING
-        return midpoint(max(start, lower), float(self.thresholds[following]))
+        return midpoint(max(start, float(self.thresholds[following - 1])), float(self.thresholds[following]))
 
 
 @dataclass(frozen=True)
@@ -106,7 +105,7 @@ def walk(
         raise ValueError("only the claim about everything may be true by definition")
     first = steps.begin(start)
     state = np.ascontiguousarray(losses.start).copy()
-    kernels.apply_events(state, steps.units, steps.values, 0, int(steps.bounds[min(first, steps.thresholds.size)]))
+    kernels.apply_events(state, steps.units, steps.values, 0, int(steps.bounds[first]))
     passed = kernels.steps_passed(
         state,
         level,
@@ -118,7 +117,7 @@ def walk(
         steps.units,
         steps.values,
         steps.bounds,
-        min(first, steps.thresholds.size),
+        first,
         not start_is_true,
     )
     return Chain(start, delta, None if passed < 0 else steps.threshold_after(start, first, passed))

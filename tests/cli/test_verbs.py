@@ -188,6 +188,17 @@ def test_check_notices_the_calibration_queries_themselves(surecut, systems, cert
     assert "no independent check" in ended.err
 
 
+def test_two_evaluators_that_disagree_end_with_70(surecut, systems, certificate, monkeypatch):
+    import surecut.checking as checking
+
+    honest = checking.judged_values
+    monkeypatch.setattr(checking, "judged_values", lambda *lists: honest(*lists) + 1e-6)
+    ended = surecut("check", certificate, *systems["held-out"].options)
+    assert ended.status == 70
+    assert "surecut says" in ended.err
+    assert ended.err.count("\n") == 1
+
+
 def test_tables_of_another_system_are_refused_unless_told_otherwise(surecut, tmp_path):
     data = sc.simulate(queries=120, depth=20, seed=3)
     for name, version in (("mine", "v1"), ("other", "v2")):

@@ -20,6 +20,7 @@ def rates(whole: Population, n: int, repetitions: int) -> tuple[float, float]:
     for _ in range(repetitions):
         sample = whole.sample(n, rng)
         decision = decide(normal, whole.fitted, sample)
+        assert decision.status in ("uncertified", "abstained")
         clt += decision.status != "abstained" and whole.truth(decision.threshold) > whole.level
         found = published_procedure(sample.losses, whole.level, DELTA)
         claimed = whole.level if found.reached else found.corrected_level
@@ -41,5 +42,3 @@ def test_error_rates_of_clt_and_of_the_published_procedure(name, n, record_prope
     whole = population(Cell(test="wsr", rule="softmax-fitted", system=name, n=n))
     clt, paper = rates(whole, n, 200)
     record_property("validity", f"reported, {name}, n = {n}: clt {clt:.3f}, published procedure {paper:.3f}")
-    assert 0.0 <= clt <= 1.0
-    assert 0.0 <= paper <= 1.0

@@ -82,17 +82,11 @@ def population(cell: Cell, measure: str | None = None) -> Population:
         rule=cell.rule,
         test=cell.test,
         tail=cell.tail,
-        min_keep=1,
-        max_keep=None,
-        depth=None,
-        fusion=0.0,
-        tune_fraction=0.2,
-        fit_on_calibration=False,
-        procedure="walk",
         grid=cell.grid,
         if_unreachable=cell.if_unreachable,
     )
-    fitted = fit(Folds(data, other, "table"), choices, as_measure(measure))
+    fitted = fit(Folds(data, other, "table", fixed_grid=cell.grid == "fixed"), choices, as_measure(measure))
+    assert (fitted.grid is not None) == (cell.grid == "fixed")
     if cell.starts == "one":
         fitted = replace(fitted, starts=(KEEP_EVERYTHING,))
     prepared = prepare(data, choices, fitted)
@@ -120,7 +114,7 @@ def _hard_value(choices: Choices, prepared: Prepared, cell: Cell) -> float:
     curves, target = prepared.curves, choices.target
     steps = Steps.over_breakpoints(curves)
     means = curves.start.mean() + np.cumsum(curves.changes[np.argsort(curves.keys, kind="stable")]) / len(curves)
-    means = np.concatenate(([curves.start.mean()], means[steps.bounds[1:] - 1]))
+    means = np.concatenate(([curves.start.mean()], means[steps.bounds[2:] - 1]))  # after each step
     full = float(curves.full.mean())
     worse = {"max_drop": 1 - means / full, "max_drop_abs": full - means, "risk": means}.get(target.kind, -means)
     first = 0 if cell.starts == "one" else int(np.argmin(worse))
@@ -131,7 +125,7 @@ def _hard_value(choices: Choices, prepared: Prepared, cell: Cell) -> float:
     else:
         share = 0.25 if cell.n >= 1000 else 0.1
         kept = threshold_for_mean(prepared.keys, prepared.data.offsets, share * DEPTH)
-        after = worse[int(np.searchsorted(steps.thresholds, kept))]
+        after = worse[int(np.searchsorted(steps.thresholds, kept)) - 1]
         if cell.starts == "one" and not target.met_unpruned:
             after = max(after, worse[0])  # else the walk never leaves the full list: false there by a hair
     return float(np.clip(abs(after) + (1e-9 if target.rising else -1e-9), 0.02, 0.99))

@@ -119,8 +119,8 @@ def _from_moments(
     drop = target.is_drop
     if mean is None or sd is None or (drop and full_mean is None):
         raise InputError("give --mean and --sd" + (" and --full-mean, for a drop target" if drop else ""))
-    for option, value, high in (("--mean", mean, 1.0), ("--sd", sd, 1.0), ("--full-mean", full_mean or 0.0, 1.0)):
-        if not 0.0 <= value <= high:
+    for option, value in (("--mean", mean), ("--sd", sd), ("--full-mean", full_mean or 0.0)):
+        if not 0.0 <= value <= 1.0:
             raise InputError(f"{option} {value:g}: must lie between 0 and 1")
     full = np.array([mean if full_mean is None else full_mean])
     x = float(target.variable_at(target.value, np.array([mean]), full)[0])
