@@ -2,7 +2,7 @@
 
 import typer
 
-from surecut.cli import assess, calibrate, check, demo, diff, plan, prune, show
+from surecut.cli import assess, calibrate, check, demo, diff, plan, prune, score, show
 from surecut.version import __version__
 
 app = typer.Typer(
@@ -41,3 +41,4 @@ app.command("check", help=check.HELP)(check.check)
 app.command("show", help=show.HELP)(show.show)
 app.command("diff", help=diff.HELP)(diff.diff)
 app.command("plan", help=plan.HELP)(plan.plan)
+app.command("score", help=score.HELP)(score.score)

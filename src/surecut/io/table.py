@@ -15,6 +15,9 @@ from surecut.errors import InputError
 from surecut.files import write_atomically
 from surecut.frames import from_frame
 
+UNFINISHED = "unfinished.json"
+"""What `surecut score` keeps in the folder until the table is whole."""
+
 _COLUMNS = ("query_id", "doc_id", "retriever", "reranker", "relevance", "group")
 
 
@@ -32,6 +35,10 @@ def read_table(
     root = Path(folder)
     if not root.is_dir():
         raise InputError(f"{folder}: no such folder; a score table is a folder with candidates.parquet")
+    if (root / UNFINISHED).exists() and not (root / "meta.json").exists():
+        raise InputError(
+            f"{folder}: not finished; run surecut score again with the same recipe, it goes on where it was"
+        )
     candidates = _candidates(root)
     qrels = None
     if (root / "qrels.parquet").exists():
@@ -66,9 +73,9 @@ def write_table(data: Candidates, folder: str | Path, meta: Mapping[str, Any] | 
         root.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"{folder}: cannot be written ({error.strerror or error})") from None
-    write_atomically(root / "candidates.parquet", _parquet(to_frame(data)))
+    write_atomically(root / "candidates.parquet", as_parquet(to_frame(data)))
     if data.judged.any():
-        write_atomically(root / "qrels.parquet", _parquet(judgements(data)))
+        write_atomically(root / "qrels.parquet", as_parquet(judgements(data)))
     described = {"depth": int(data.lengths.max(initial=0)), "fingerprints": dict(data.system), **(meta or {})}
     write_atomically(root / "meta.json", json.dumps(described, indent=2, sort_keys=True) + "\n")
 
@@ -110,7 +117,8 @@ def judgements(data: Candidates) -> pl.DataFrame:
     return pl.concat((found, lost))
 
 
-def _parquet(frame: pl.DataFrame) -> bytes:
+def as_parquet(frame: pl.DataFrame) -> bytes:
+    """A frame as the bytes of a Parquet file, the same ones every time."""
     buffer = io.BytesIO()
     frame.write_parquet(buffer, compression="zstd")
     return buffer.getvalue()

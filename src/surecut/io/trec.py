@@ -82,9 +82,12 @@ def read_run(path: Path_) -> pl.DataFrame:
     return frame
 
 
-def read_qrels(path: Path_) -> pl.DataFrame:
-    """query_id doc_id relevance, from four TREC columns or BEIR's three with their header."""
-    source = _open(path)
+def read_qrels(path: Path_, content: bytes | None = None) -> pl.DataFrame:
+    """query_id doc_id relevance, from four TREC columns or BEIR's three with their header.
+
+    Where `content` is given it is read, and `path` only names it.
+    """
+    source = _open(path) if content is None else content
     fields = BEIR_FIELDS if _is_beir(source, path) else QREL_FIELDS
     frame = _read(path, fields, QREL_COLUMNS, source)
     if frame.height == 0:

@@ -1,0 +1,68 @@
+"""surecut score"""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from surecut.cli import options as o
+
+HELP = """Run a two-stage system over a collection: every query's candidates, scored by both stages, as a score table.
+
+Example: surecut score recipes/scifact/bm25-minilm.toml -o scores/scifact
+
+Stopped in the middle, the same command goes on where it was.
+"""
+
+RecipePath = Annotated[Path, typer.Argument(metavar="RECIPE.toml", help="The system: collection, retriever, reranker.")]
+
+
+def score(
+    recipe: RecipePath,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", metavar="DIR", help="The score table (scores/NAME of the recipe if not given)."),
+    ] = None,
+    json: o.Json = False,
+) -> None:
+    from surecut.cli.printing import err, out, print_json
+    from surecut.cli.watching import watching
+    from surecut.io.table import read_meta
+    from surecut.system.recipe import read_recipe
+    from surecut.system.scoring import score as fill
+
+    system = read_recipe(recipe)
+    folder = output or Path("scores") / recipe.stem
+    with watching() as watch:
+        fill(system, folder, watch)
+    meta = read_meta(folder)
+    if json:
+        print_json({"table": str(folder), **meta})
+        return
+    out.print(
+        f"[bold]{meta['name']}[/]: {meta['queries']:,} queries, {meta['documents']:,} documents, in {folder}",
+        soft_wrap=True,
+    )
+    for note in system.reranker.notes():
+        err.print(note, style="dim", soft_wrap=True)
+    if meta["quality"]:
+        print_quality(meta["quality"])
+    out.print(f"Next: surecut calibrate --table {folder} -o cert.json", soft_wrap=True)
+
+
+def print_quality(quality: dict[str, Any]) -> None:
+    """Retriever, reranker and fused, one line each."""
+    from rich.table import Table
+
+    from surecut.cli.printing import out
+
+    table = Table("", quality["measure"], "", box=None, pad_edge=False)
+    table.add_row("retriever", f"{quality['retriever']:.4f}", f"{quality['queries']:,} judged queries")
+    table.add_row("reranker", f"{quality['reranker']:.4f}")
+    if quality["beta"]:
+        table.add_row(
+            "fused",
+            f"{quality['fused']:.4f}",
+            f"weight {quality['beta']:.4g}, from {quality['tuned_on']:,} other queries",
+        )
+    out.print(table)

@@ -1,0 +1,114 @@
+"""A score table that grows: finished blocks survive anything, a stopped run goes on where it was."""
+
+import json
+import shutil
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from surecut.errors import InputError
+from surecut.files import write_atomically
+from surecut.io.table import UNFINISHED, as_parquet
+
+_ROWS_PER_PART = 1_000_000
+
+
+@dataclass(frozen=True)
+class Block:
+    """Queries that are scored together."""
+
+    number: int
+    part: int
+    start: int
+    end: int
+
+
+class GrowingTable:
+    """Blocks of queries, gathered into parts of about a million rows.
+
+    While it grows, the folder holds unfinished.json (what is being made) and blocks/; a part that is whole replaces its
+    blocks, and when every part is there meta.json replaces unfinished.json.
+    """
+
+    def __init__(self, folder: Path, plan: Mapping[str, Any], queries: int, depth: int, block_pairs: int) -> None:
+        self.folder = folder
+        self.plan = dict(plan)
+        per_block = max(1, block_pairs // depth)
+        blocks_per_part = max(1, _ROWS_PER_PART // (per_block * depth))
+        starts = range(0, queries, per_block)
+        self.blocks = [
+            Block(number, number // blocks_per_part, start, min(start + per_block, queries))
+            for number, start in enumerate(starts)
+        ]
+
+    @property
+    def finished(self) -> bool:
+        return (self.folder / "meta.json").exists()
+
+    def open(self) -> None:
+        """Begin, or take up what was begun with the same plan."""
+        for name in ("meta.json", UNFINISHED):
+            path = self.folder / name
+            if path.exists():
+                self._refuse_other_plan(json.loads(path.read_text()).get("plan"))
+                return
+        if (self.folder / "candidates.parquet").exists() or (self.folder / "candidates").exists():
+            raise InputError(f"{self.folder}: holds a score table that was made otherwise; name another folder with -o")
+        (self.folder / "blocks").mkdir(parents=True, exist_ok=True)
+        write_atomically(self.folder / UNFINISHED, json.dumps({"plan": self.plan}, indent=2, sort_keys=True) + "\n")
+
+    def missing(self) -> list[Block]:
+        """Blocks that are still to be scored."""
+        return [
+            block for block in self.blocks if not self._part(block.part).exists() and not self._block(block).exists()
+        ]
+
+    def write(self, block: Block, rows: pl.DataFrame) -> None:
+        write_atomically(self._block(block), as_parquet(rows))
+
+    def gather(self) -> None:
+        """Turn whole sets of blocks into parts."""
+        (self.folder / "candidates").mkdir(exist_ok=True)
+        for part, blocks in self._parts():
+            if not self._part(part).exists() and all(self._block(block).exists() for block in blocks):
+                rows = pl.concat([pl.read_parquet(self._block(block)) for block in blocks])
+                write_atomically(self._part(part), as_parquet(rows))
+            if self._part(part).exists():
+                for block in blocks:
+                    self._block(block).unlink(missing_ok=True)
+
+    def rows(self) -> pl.DataFrame:
+        """All parts, once they are there."""
+        return pl.concat([pl.read_parquet(self._part(part)) for part, _ in self._parts()])
+
+    def finish(self, qrels: pl.DataFrame | None, meta: Mapping[str, Any]) -> None:
+        """Everything is scored: judgements, then meta.json, which makes it a table."""
+        if qrels is not None:
+            write_atomically(self.folder / "qrels.parquet", as_parquet(qrels))
+        described = {**meta, "plan": self.plan}
+        write_atomically(self.folder / "meta.json", json.dumps(described, indent=2, sort_keys=True) + "\n")
+        (self.folder / UNFINISHED).unlink(missing_ok=True)
+        shutil.rmtree(self.folder / "blocks", ignore_errors=True)
+
+    def _parts(self) -> Iterator[tuple[int, list[Block]]]:
+        for part, blocks in groupby(self.blocks, key=lambda block: block.part):
+            yield part, list(blocks)
+
+    def _part(self, number: int) -> Path:
+        return self.folder / "candidates" / f"part-{number:05d}.parquet"
+
+    def _block(self, block: Block) -> Path:
+        return self.folder / "blocks" / f"block-{block.number:07d}.parquet"
+
+    def _refuse_other_plan(self, other: Any) -> None:
+        if other == self.plan:
+            return
+        differs = [key for key in self.plan if not isinstance(other, dict) or other.get(key) != self.plan[key]]
+        raise InputError(
+            f"{self.folder}: was begun with another {' and '.join(differs) or 'recipe'}; name another folder with -o, "
+            "or remove this one"
+        )

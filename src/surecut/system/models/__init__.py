@@ -1,0 +1,1 @@
+"""Transformer models, by ONNX or by torch: tokens in, arrays out."""

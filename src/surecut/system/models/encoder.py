@@ -1,0 +1,139 @@
+"""Bi-encoders: a text becomes a vector, whatever it is compared with."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from surecut.arrays import Array, Float32
+from surecut.errors import InputError
+from surecut.system.cache import digest
+from surecut.system.extras import needed
+from surecut.system.models.batches import Model, run
+from surecut.system.models.folder import find_model, fingerprint, longest_text, read_json
+from surecut.system.models.onnx import OnnxModel, find_onnx
+from surecut.system.models.tokens import Batch, Tokenizer
+
+Pooling = Literal["auto", "cls", "mean", "max"]
+Encode = Callable[[Sequence[str]], Float32]
+
+
+@dataclass
+class BiEncoder:
+    """Options that every bi-encoder has: DPR, sentence-transformers, bge, e5, ..."""
+
+    model: str
+    query_model: str | None = None  # where queries have an encoder of their own, as in DPR
+    file: str | None = None
+    pooling: Pooling = "auto"
+    normalise: bool | None = None
+    query_prefix: str = ""
+    document_prefix: str = ""
+    max_length: int | None = None
+    batch_size: int | None = None
+    device: str | None = None
+
+    @cached_property
+    def document_fingerprint(self) -> str:
+        """What the documents' vectors depend on."""
+        return digest("vectors", self._of_documents.fingerprint, self.document_prefix)
+
+    @cached_property
+    def encoder_fingerprint(self) -> str:
+        """What a score depends on: both encoders."""
+        return digest(self.document_fingerprint, self._of_queries.fingerprint, self.query_prefix)
+
+    def documents(self, texts: Sequence[str]) -> Float32:
+        return self._of_documents.encode([self.document_prefix + text for text in texts])
+
+    def queries(self, texts: Sequence[str]) -> Float32:
+        return self._of_queries.encode([self.query_prefix + text for text in texts])
+
+    @cached_property
+    def _of_documents(self) -> "TextEncoder":
+        return TextEncoder(find_model(self.model), self)
+
+    @cached_property
+    def _of_queries(self) -> "TextEncoder":
+        return self._of_documents if self.query_model is None else TextEncoder(find_model(self.query_model), self)
+
+
+class TextEncoder:
+    """One model folder as a function from texts to vectors."""
+
+    def __init__(self, folder: Path, options: BiEncoder) -> None:
+        self.folder = folder
+        self._options = options
+        self._onnx = find_onnx(folder, options.file)
+        self._by_library = self._onnx is None and (folder / "modules.json").is_file()
+        self.max_length = longest_text(folder, options.max_length)
+        self.normalise = _normalises(folder) if options.normalise is None else options.normalise
+        self.pooling = options.pooling if options.pooling != "auto" else _pooling(folder)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        return digest(fingerprint(self.folder, self._onnx), self.max_length, self.pooling, self.normalise)
+
+    def encode(self, texts: Sequence[str]) -> Float32:
+        """One vector a text."""
+        vectors = self._encode(texts).astype(np.float32)
+        if not np.isfinite(vectors).all():
+            raise InputError(f"{self.folder}: gave a vector that holds no numbers")
+        if self.normalise:
+            vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), np.float32(1e-12))
+        return vectors
+
+    @cached_property
+    def _encode(self) -> Encode:
+        if self._by_library:
+            return self._sentence_transformers()
+        tokenizer = Tokenizer.from_folder(self.folder, self.max_length)
+        network = self._network()
+        return lambda texts: run(network, tokenizer.texts(texts), self._pool)
+
+    def _network(self) -> Model:
+        if self._onnx is not None:
+            return OnnxModel(self._onnx, self._options.batch_size)
+        from surecut.system.models.torch import load_encoder
+
+        return load_encoder(self.folder, self._options.batch_size, self._options.device)
+
+    def _sentence_transformers(self) -> Encode:
+        library = needed("sentence_transformers", "torch")
+        model = library.SentenceTransformer(str(self.folder), device=self._options.device)
+        model.max_seq_length = self.max_length
+        size = self._options.batch_size or 32
+        return lambda texts: model.encode(list(texts), batch_size=size, show_progress_bar=False, convert_to_numpy=True)
+
+    def _pool(self, states: Array, batch: Batch) -> Array:
+        """From one state a token to one vector; a network that gives one vector a text has pooled already."""
+        if states.ndim == 2:
+            return states
+        if self.pooling == "cls":
+            return states[:, 0]
+        inside: Array = batch.mask[:, :, None].astype(bool)
+        if self.pooling == "max":
+            return np.asarray(np.where(inside, states, -np.inf).max(axis=1))
+        if self.pooling == "mean":
+            return np.asarray((states * inside).sum(axis=1) / inside.sum(axis=1))
+        raise InputError(f'{self.folder}: does not say how to pool its states; set pooling = "cls" or "mean"')
+
+
+def _pooling(folder: Path) -> Pooling:
+    """What a sentence-transformers folder says of itself."""
+    found = read_json(folder / "1_Pooling" / "config.json")
+    for mode, name in (("cls_token", "cls"), ("mean_tokens", "mean"), ("max_tokens", "max")):
+        if found.get(f"pooling_mode_{mode}") or found.get("pooling_mode") == name:
+            return name  # type: ignore[return-value]
+    return "auto"
+
+
+def _normalises(folder: Path) -> bool:
+    return any((folder / "modules.json").is_file() and "Normalize" in line for line in _lines(folder / "modules.json"))
+
+
+def _lines(path: Path) -> list[str]:
+    return path.read_text(encoding="utf-8").splitlines() if path.is_file() else []

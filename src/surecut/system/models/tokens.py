@@ -1,0 +1,100 @@
+"""Texts and pairs as token numbers, cut where the model ends."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from surecut.arrays import Int64
+from surecut.errors import InputError
+from surecut.system.extras import needed
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Token numbers of several texts, padded to one length."""
+
+    ids: Int64
+    mask: Int64
+    types: Int64
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """Texts or pairs as token numbers, and which of them were cut."""
+
+    encodings: Sequence[Any]
+
+    @property
+    def cut(self) -> list[int]:
+        return [place for place, each in enumerate(self.encodings) if each.overflowing]
+
+    def __len__(self) -> int:
+        return len(self.encodings)
+
+    def lengths(self) -> Int64:
+        return np.array([len(each.ids) for each in self.encodings], dtype=np.int64)
+
+    def batch(self, places: Sequence[int]) -> Batch:
+        """The texts at some places as one batch."""
+        chosen = [self.encodings[place] for place in places]
+        shape = (len(chosen), max(len(each.ids) for each in chosen))
+        ids, mask, types = (np.zeros(shape, dtype=np.int64) for _ in range(3))
+        for row, each in enumerate(chosen):
+            length = len(each.ids)
+            ids[row, :length], mask[row, :length], types[row, :length] = each.ids, each.attention_mask, each.type_ids
+        return Batch(ids, mask, types)
+
+
+class Tokenizer:
+    """A fast tokenizer with the model's own length limit."""
+
+    def __init__(self, backend: Any, max_length: int) -> None:
+        self._backend = backend
+        self.max_length = max_length
+        backend.no_padding()
+
+    @classmethod
+    def from_folder(cls, folder: Path, max_length: int) -> "Tokenizer":
+        path = folder / "tokenizer.json"
+        if not path.is_file():
+            raise InputError(f"{folder}: no tokenizer.json; a model folder holds its tokenizer beside the weights")
+        try:
+            return cls(needed("tokenizers", "onnx").Tokenizer.from_file(str(path)), max_length)
+        except InputError:
+            raise
+        except Exception as error:  # the library raises nothing more specific
+            raise InputError(f"{path}: not a tokenizer ({error})") from None
+
+    def texts(self, texts: Sequence[str]) -> Tokens:
+        """[CLS] text [SEP], cut on the right."""
+        self._backend.enable_truncation(self.max_length)
+        return Tokens(self._backend.encode_batch(list(texts)))
+
+    def pairs(self, queries: Sequence[str], documents: Sequence[str]) -> Tokens:
+        """[CLS] query [SEP] document [SEP]; only the document is cut."""
+        self._backend.enable_truncation(self.max_length, strategy="only_second")
+        try:
+            return Tokens(self._backend.encode_batch(list(zip(queries, documents, strict=True))))
+        except Exception as error:  # the library raises nothing more specific
+            self._refuse_long_queries(queries)
+            raise InputError(f"the tokenizer refused a pair of query and document ({error})") from None
+
+    def word(self, token: int) -> str:
+        return str(self._backend.id_to_token(token))
+
+    def special(self) -> set[int]:
+        """Numbers of tokens that are no words."""
+        return {number for number, token in self._backend.get_added_tokens_decoder().items() if token.special}
+
+    def _refuse_long_queries(self, queries: Sequence[str]) -> None:
+        self._backend.no_truncation()
+        for query in dict.fromkeys(queries):
+            length = len(self._backend.encode(query, "").ids)
+            if length >= self.max_length:
+                raise InputError(
+                    f"the query '{query[:60]}...' alone has {length:,} tokens and the model takes {self.max_length:,}: "
+                    "only documents are cut; shorten the query"
+                )

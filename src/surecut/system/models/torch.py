@@ -1,0 +1,121 @@
+"""transformers checkpoints on torch, each as a network that takes tokens and gives one array."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from surecut.arrays import Array
+from surecut.errors import InputError
+from surecut.system.extras import needed
+from surecut.system.models.folder import read_json
+from surecut.system.models.tokens import Batch
+
+_BATCH = 32
+
+
+class TorchModel:
+    """A module in inference mode; torch spreads each batch over the cores by itself."""
+
+    workers = 1
+
+    def __init__(
+        self, module: Any, output: Callable[[Any, Any], Any], batch_size: int | None = None, device: str | None = None
+    ) -> None:
+        self._torch = needed("torch", "torch")
+        self._device = device or ("cuda" if self._torch.cuda.is_available() else "cpu")
+        try:
+            self._module = module.to(self._device).eval()
+        except (RuntimeError, AssertionError) as error:
+            raise InputError(f"device = '{self._device}': {str(error).splitlines()[0]}") from None
+        self._output = output
+        self._takes_types = "token_type_ids" in module.forward.__code__.co_varnames
+        self.batch_size = batch_size or _BATCH
+
+    def __call__(self, batch: Batch) -> Array:
+        torch = self._torch
+        with torch.inference_mode():
+            given = {"input_ids": torch.from_numpy(batch.ids), "attention_mask": torch.from_numpy(batch.mask)}
+            if self._takes_types:
+                given["token_type_ids"] = torch.from_numpy(batch.types)
+            given = {name: each.to(self._device) for name, each in given.items()}
+            result: Array = self._output(self._module(**given), given["attention_mask"]).float().cpu().numpy()
+        return result
+
+
+def load_classifier(folder: Path, batch_size: int | None, device: str | None) -> TorchModel:
+    """A sequence classifier: MonoBERT, MonoELECTRA, every cross-encoder. Gives its logits."""
+    module = _loaded("AutoModelForSequenceClassification", folder)
+    return TorchModel(module, lambda output, mask: output.logits, batch_size, device)
+
+
+def load_encoder(folder: Path, batch_size: int | None, device: str | None) -> TorchModel:
+    """A bi-encoder: the hidden state of every token, or one vector where the checkpoint gives that (DPR)."""
+    if _architecture(folder) in ("DPRContextEncoder", "DPRQuestionEncoder"):
+        module = _loaded(_architecture(folder), folder)
+        return TorchModel(module, lambda output, mask: output.pooler_output, batch_size, device)
+    module = _loaded("AutoModel", folder)
+    return TorchModel(module, lambda output, mask: output.last_hidden_state, batch_size, device)
+
+
+def load_splade(folder: Path, batch_size: int | None, device: str | None) -> TorchModel:
+    """A masked language model read as SPLADE: max over tokens of log(1 + relu(logit)), one weight a word piece."""
+
+    def pooled(output: Any, mask: Any) -> Any:
+        weights = output.logits.relu().log1p() * mask.unsqueeze(-1)
+        return weights.amax(dim=1)
+
+    return TorchModel(_loaded("AutoModelForMaskedLM", folder), pooled, batch_size, device)
+
+
+def load_unicoil(folder: Path, batch_size: int | None, device: str | None) -> TorchModel:
+    """BERT with one number a token on top, relu(w h + b): checkpoints hold bert.* and tok_proj.*."""
+    torch, transformers = needed("torch", "torch"), needed("transformers", "torch")
+    config = transformers.AutoConfig.from_pretrained(folder)
+
+    class UniCoil(transformers.PreTrainedModel):  # type: ignore[misc, name-defined]
+        config_class = type(config)
+        base_model_prefix = "bert"
+
+        def __init__(self, config: Any) -> None:
+            super().__init__(config)
+            self.bert = transformers.BertModel(config, add_pooling_layer=False)
+            self.tok_proj = torch.nn.Linear(config.hidden_size, 1)
+            self.post_init()
+
+        def forward(self, input_ids: Any, attention_mask: Any, token_type_ids: Any = None) -> Any:
+            hidden = self.bert(input_ids, attention_mask=attention_mask, token_type_ids=token_type_ids)
+            return self.tok_proj(hidden.last_hidden_state).relu()
+
+    module, found = _quietly(lambda: UniCoil.from_pretrained(folder, output_loading_info=True), folder)
+    if any(name.startswith("tok_proj") for name in found["missing_keys"]):
+        raise InputError(f"{folder}: no tok_proj weights; this is not a UniCOIL checkpoint")
+    return TorchModel(module, lambda output, mask: output.squeeze(-1), batch_size, device)
+
+
+def _loaded(name: str, folder: Path) -> Any:
+    transformers = needed("transformers", "torch")
+    needed("torch", "torch")
+    kind = getattr(transformers, name)
+    module, found = _quietly(lambda: kind.from_pretrained(folder, output_loading_info=True), folder)
+    heads = [key for key in found["missing_keys"] if "pooler" not in key and "position_ids" not in key]
+    if heads:
+        raise InputError(f"{folder}: the checkpoint has no weights for {heads[0]}; it was not trained for this")
+    return module
+
+
+def _quietly(load: Callable[[], Any], folder: Path) -> Any:
+    """Loading without transformers' own report; what cannot be loaded is one sentence."""
+    logging = needed("transformers", "torch").utils.logging
+    before = logging.get_verbosity()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        return load()
+    except (OSError, ValueError, KeyError, RuntimeError) as error:
+        raise InputError(f"{folder}: cannot be loaded by transformers ({str(error).strip().splitlines()[0]})") from None
+    finally:
+        logging.set_verbosity(before)
+
+
+def _architecture(folder: Path) -> str:
+    return str((read_json(folder / "config.json").get("architectures") or [""])[0])

@@ -1,0 +1,80 @@
+"""Records of documents and queries: JSON lines and Parquet, streamed, the first wrong line named."""
+
+import gzip
+import io
+import json
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import IO, Any
+
+import polars as pl
+
+from surecut.errors import InputError
+from surecut.system.texts import Document, title_and_text
+
+_IDS = ("_id", "id", "doc_id", "query_id", "docid", "qid", "pid")
+_TEXTS = ("text", "contents", "body", "query", "passage")
+_ROWS = 65_536
+
+Opener = Callable[[], IO[bytes]]
+
+
+def read_records(path: Path) -> Iterator[Document]:
+    """The records of a .jsonl (also .gz) or .parquet file."""
+    if not path.is_file():
+        raise InputError(f"{path}: no such file")
+    if path.suffix == ".parquet":
+        return _parquet(path)
+    return read_lines(lambda: _unpacked(path), str(path))
+
+
+def read_lines(opener: Opener, name: str) -> Iterator[Document]:
+    """One record a line of JSON."""
+    with opener() as raw:
+        number = 0
+        try:
+            for number, line in enumerate(io.TextIOWrapper(raw, encoding="utf-8"), start=1):
+                if line.strip():
+                    yield _record(_parsed(line, f"{name}, line {number:,}"), f"{name}, line {number:,}")
+        except UnicodeDecodeError:
+            raise InputError(f"{name}, line {number + 1:,} or later: not UTF-8") from None
+        except (OSError, EOFError) as error:
+            raise InputError(f"{name}: {error}") from None
+
+
+def _unpacked(path: Path) -> IO[bytes]:
+    try:
+        return gzip.open(path) if path.suffix == ".gz" else path.open("rb")  # type: ignore[return-value]
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or error}") from None
+
+
+def _parquet(path: Path) -> Iterator[Document]:
+    try:
+        scan = pl.scan_parquet(path, glob=False)
+        height = int(scan.select(pl.len()).collect().item())
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise InputError(f"{path}: not readable as Parquet ({str(error).splitlines()[0]})") from None
+    for start in range(0, height, _ROWS):
+        for number, row in enumerate(scan.slice(start, _ROWS).collect().iter_rows(named=True), start=start + 1):
+            yield _record(row, f"{path}, row {number:,}")
+
+
+def _parsed(line: str, where: str) -> Any:
+    try:
+        return json.loads(line)
+    except ValueError as error:
+        raise InputError(f"{where}: not JSON ({error})") from None
+
+
+def _record(fields: Any, where: str) -> Document:
+    if not isinstance(fields, Mapping):
+        raise InputError(f'{where}: expected an object like {{"_id": "d1", "text": "..."}}')
+    name = next((fields[key] for key in _IDS if fields.get(key) is not None), None)
+    if not isinstance(name, str | int) or isinstance(name, bool) or not str(name).strip():
+        raise InputError(f"{where}: no id (a field {' or '.join(_IDS[:3])}; it has: {', '.join(map(str, fields))})")
+    text = next((fields[key] for key in _TEXTS if fields.get(key) is not None), None)
+    title = fields.get("title") or ""
+    if not isinstance(text, str) or not isinstance(title, str):
+        raise InputError(f"{where}: '{name}' has no text (a field {' or '.join(_TEXTS[:3])})")
+    return Document(str(name), title_and_text(title, text))

@@ -1,0 +1,108 @@
+"""Cross-encoders: query and document read together, one score a pair."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+
+from surecut.arrays import Array, Float64, Int64
+from surecut.errors import InputError
+from surecut.system.cache import digest
+from surecut.system.collection import Queries
+from surecut.system.models.batches import Model, run
+from surecut.system.models.folder import find_model, fingerprint, longest_text
+from surecut.system.models.onnx import OnnxModel, find_onnx
+from surecut.system.models.tokens import Batch, Tokenizer, Tokens
+from surecut.system.texts import TextStore
+from surecut.system.topk import Hits
+from surecut.system.watching import SILENT, Watch
+
+Output = Literal["auto", "logit", "probability", "log-probability"]
+
+
+@dataclass
+class CrossEncoder:
+    """MonoBERT, MonoELECTRA and their like.
+
+    One label: its logit is the score. Two labels (MonoBERT): the probability of the second,
+    exp(l1) / (exp(l0) + exp(l1)).
+    """
+
+    model: str
+    file: str | None = None
+    max_length: int | None = None
+    batch_size: int | None = None
+    score: Output = "auto"
+    device: str | None = None
+    long_documents: Literal["cut", "refuse"] = "cut"
+    pairs_per_block: int = field(default=2_000, init=False, repr=False)
+    _cut: int = field(default=0, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self._folder = find_model(self.model)
+        self._onnx = find_onnx(self._folder, self.file)
+        self.tokenizer = Tokenizer.from_folder(self._folder, longest_text(self._folder, self.max_length))
+
+    @cached_property
+    def fingerprint(self) -> str:
+        return digest("cross-encoder", fingerprint(self._folder, self._onnx), self.tokenizer.max_length, self.score)
+
+    def prepare(self, documents: TextStore, watch: Watch = SILENT) -> None:
+        """Load the model."""
+        _ = self._network
+
+    def rerank(self, queries: Queries, hits: Sequence[Hits], documents: TextStore) -> list[Float64]:
+        """A score for each candidate of each query: all pairs are batched together, by length."""
+        numbers = np.concatenate([each.documents for each in hits])
+        sizes = [each.documents.size for each in hits]
+        owners: list[int] = np.repeat(np.arange(len(hits)), sizes).tolist()
+        if not owners:
+            return [np.empty(0) for _ in hits]
+        tokens = self.tokenizer.pairs([queries.texts[owner] for owner in owners], documents.texts.take(numbers))
+        self._note_long(tokens, numbers, documents)
+        scores = run(self._network, tokens, self._finish)
+        if not np.isfinite(scores).all():
+            raise InputError(f"{self.model}: gave a score that is not a number")
+        return np.split(scores, np.cumsum(sizes)[:-1])
+
+    def notes(self) -> list[str]:
+        if not self._cut:
+            return []
+        return [f"{self._cut:,} pairs had more than {self.tokenizer.max_length} tokens: their documents were cut there"]
+
+    def _note_long(self, tokens: Tokens, numbers: Int64, documents: TextStore) -> None:
+        if tokens.cut and self.long_documents == "refuse":
+            raise InputError(
+                f"document '{documents.ids[int(numbers[tokens.cut[0]])]}' is longer than the {self.tokenizer.max_length} "
+                'tokens that the model takes with its query; long_documents = "cut" cuts it there'
+            )
+        self._cut += len(tokens.cut)
+
+    @cached_property
+    def _network(self) -> Model:
+        if self._onnx is not None:
+            return OnnxModel(self._onnx, self.batch_size)
+        from surecut.system.models.torch import load_classifier
+
+        return load_classifier(self._folder, self.batch_size, self.device)
+
+    def _finish(self, logits: Array, _: Batch) -> Float64:
+        labels = logits.reshape(len(logits), -1).astype(np.float64)
+        if labels.shape[1] == 1:
+            return _as_asked(labels[:, 0], "logit" if self.score == "auto" else self.score)
+        if labels.shape[1] == 2:
+            return _as_asked(labels[:, 1] - labels[:, 0], "probability" if self.score == "auto" else self.score)
+        raise InputError(
+            f"{self.model}: {labels.shape[1]} labels; a reranker has one, or two of which the second counts"
+        )
+
+
+def _as_asked(margin: Float64, output: Output) -> Float64:
+    """The logit, 1 / (1 + exp(-logit)), or its logarithm, without overflow."""
+    if output == "probability":
+        return np.exp(-np.logaddexp(0.0, -margin))
+    if output == "log-probability":
+        return -np.logaddexp(0.0, -margin)
+    return margin

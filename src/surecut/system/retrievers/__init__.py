@@ -1,0 +1,54 @@
+"""Retrievers: index a collection once, then find the best k documents for a query."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Protocol
+
+from surecut.system.cache import built, digest
+from surecut.system.collection import Queries
+from surecut.system.retrievers.bm25 import BM25
+from surecut.system.retrievers.dense import Dense
+from surecut.system.retrievers.run_file import RunRetriever
+from surecut.system.retrievers.sparse import Splade, UniCoil
+from surecut.system.texts import TextStore
+from surecut.system.topk import Hits
+from surecut.system.watching import SILENT, Watch
+
+
+class Retriever(Protocol):
+    """A first stage."""
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash over everything that its scores depend on, but the documents."""
+        ...
+
+    def index(self, documents: TextStore, folder: Path, watch: Watch = SILENT) -> None:
+        """Index the documents and save the index in a folder; what an interrupted call left there may be used."""
+        ...
+
+    def load(self, folder: Path, documents: TextStore) -> None:
+        """Take up a saved index, memory-mapped."""
+        ...
+
+    def search(self, queries: Queries, k: int) -> list[Hits]:
+        """The best k documents of each query, best first; equal scores by document id descending."""
+        ...
+
+
+RETRIEVERS: Mapping[str, type] = {
+    "bm25": BM25,
+    "dense": Dense,
+    "unicoil": UniCoil,
+    "splade": Splade,
+    "run": RunRetriever,
+}
+
+
+def ready(retriever: Retriever, documents: TextStore, watch: Watch = SILENT) -> None:
+    """Index the documents, or load the index that was made of them before."""
+
+    def build(folder: Path) -> None:
+        retriever.index(documents, folder, watch)
+
+    retriever.load(built("indexes", digest(retriever.fingerprint, documents.fingerprint), build), documents)

@@ -1,0 +1,99 @@
+"""From a recipe to a score table: retrieve, rerank, write block by block, report."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from surecut.errors import InputError
+from surecut.system.cache import digest, locked
+from surecut.system.collection import Queries
+from surecut.system.growing import GrowingTable
+from surecut.system.quality import quality
+from surecut.system.recipe import Recipe
+from surecut.system.retrievers import ready
+from surecut.system.texts import TextStore
+from surecut.system.watching import SILENT, Watch
+from surecut.version import __version__
+
+
+def score(recipe: Recipe, folder: Path, watch: Watch = SILENT) -> None:
+    """Fill a score table by a recipe; one that was interrupted goes on where it was."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be written ({error.strerror or error})") from None
+    lock = folder / ".lock"
+    with locked(lock, busy=f"{folder}: another surecut score is writing this table"):
+        queries, documents = recipe.collection.queries, _documents(recipe, watch)
+        plan = _plan(recipe, queries, documents)
+        table = GrowingTable(folder, plan, len(queries), recipe.depth, recipe.reranker.pairs_per_block)
+        table.open()
+        if not table.finished:
+            _fill(table, recipe, queries, documents, watch)
+            _finish(table, recipe, queries, documents)
+        lock.unlink(missing_ok=True)
+
+
+def _documents(recipe: Recipe, watch: Watch) -> TextStore:
+    watch.stage("reading the documents")
+    return recipe.collection.documents
+
+
+def _plan(recipe: Recipe, queries: Queries, documents: TextStore) -> dict[str, Any]:
+    """What a table is made of: another plan is another table."""
+    return {
+        "depth": recipe.depth,
+        "documents": documents.fingerprint,
+        "queries": digest(list(queries.ids), list(queries.texts)),
+        "retriever": recipe.retriever.fingerprint,
+        "reranker": recipe.reranker.fingerprint,
+    }
+
+
+def _fill(table: GrowingTable, recipe: Recipe, queries: Queries, documents: TextStore, watch: Watch) -> None:
+    missing = table.missing()
+    if missing:
+        ready(recipe.retriever, documents, watch)
+        recipe.reranker.prepare(documents, watch)
+    watch.stage("scoring queries", len(queries), len(queries) - sum(block.end - block.start for block in missing))
+    for block in missing:
+        rows = candidates(recipe, queries[block.start : block.end], documents)
+        table.write(block, rows)
+        watch.advance(block.end - block.start, rows.height)
+    table.gather()
+
+
+def candidates(recipe: Recipe, queries: Queries, documents: TextStore) -> pl.DataFrame:
+    """query_id doc_id retriever reranker of some queries, in retriever order."""
+    hits = recipe.retriever.search(queries, recipe.depth)
+    scores = recipe.reranker.rerank(queries, hits, documents)
+    lengths = [each.documents.size for each in hits]
+    return pl.DataFrame(
+        {
+            "query_id": pl.Series(list(queries.ids), dtype=pl.String).gather(np.repeat(np.arange(len(hits)), lengths)),
+            "doc_id": pl.Series(documents.ids.take(np.concatenate([each.documents for each in hits])), dtype=pl.String),
+            "retriever": np.concatenate([each.scores for each in hits]).astype(np.float32),
+            "reranker": np.concatenate(scores).astype(np.float64),
+        }
+    )
+
+
+def _finish(table: GrowingTable, recipe: Recipe, queries: Queries, documents: TextStore) -> None:
+    qrels = recipe.collection.qrels
+    if qrels is not None:
+        qrels = qrels.filter(pl.col("query_id").is_in(list(queries.ids))).sort("query_id", "doc_id")
+    table.finish(
+        qrels,
+        {
+            "surecut": __version__,
+            "name": recipe.name,
+            "recipe": recipe.text,
+            "depth": recipe.depth,
+            "queries": len(queries),
+            "documents": len(documents),
+            "fingerprints": {part: table.plan[part] for part in ("retriever", "reranker", "documents", "queries")},
+            "quality": quality(table.rows(), qrels, recipe.fusion),
+        },
+    )

@@ -1,0 +1,59 @@
+"""Every document's vector on disk: encoded once, block by block, an interrupted encoding goes on where it was."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+
+from surecut.arrays import Float32
+from surecut.files import write_atomically
+from surecut.system.cache import built, digest
+from surecut.system.models.encoder import BiEncoder
+from surecut.system.texts import TextStore
+from surecut.system.watching import SILENT, Watch
+
+_BLOCK = 512
+_FILE, _SHAPE = "vectors.f32", "shape.json"
+
+
+def document_vectors(encoder: BiEncoder, documents: TextStore, watch: Watch = SILENT) -> Float32:
+    """One row a document, memory-mapped."""
+
+    def build(folder: Path) -> None:
+        _encode(encoder, documents, folder, watch)
+
+    folder = built("vectors", digest(encoder.document_fingerprint, documents.fingerprint), build)
+    return _open(folder, len(documents))
+
+
+def _encode(encoder: BiEncoder, documents: TextStore, folder: Path, watch: Watch) -> None:
+    done = _encoded(folder)
+    watch.stage("encoding documents", len(documents), done)
+    with (folder / _FILE).open("r+b" if done else "wb") as file:
+        if done:
+            file.seek(done * _width(folder) * 4)
+            file.truncate()
+        for start in range(done, len(documents), _BLOCK):
+            places = range(start, min(start + _BLOCK, len(documents)))
+            vectors = np.ascontiguousarray(encoder.documents(documents.texts.take(places)), dtype=np.float32)
+            if start == 0:
+                write_atomically(folder / _SHAPE, json.dumps({"width": vectors.shape[1]}))
+            file.write(vectors.tobytes())
+            file.flush()
+            watch.advance(len(places))
+
+
+def _encoded(folder: Path) -> int:
+    """Whole blocks that an earlier run left."""
+    if not (folder / _SHAPE).exists() or not (folder / _FILE).exists():
+        return 0
+    rows = (folder / _FILE).stat().st_size // (4 * _width(folder))
+    return int(rows // _BLOCK * _BLOCK)
+
+
+def _width(folder: Path) -> int:
+    return int(json.loads((folder / _SHAPE).read_text())["width"])
+
+
+def _open(folder: Path, count: int) -> Float32:
+    return np.memmap(folder / _FILE, dtype=np.float32, mode="r", shape=(count, _width(folder)))
