@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from surecut.io.trec import read_trec as read_trec
     from surecut.planning import queries_needed as queries_needed
     from surecut.simulation import simulate as simulate
+    from surecut.system.ranker import Ranker as Ranker
     from surecut.targets import agreement as agreement
     from surecut.targets import at_least as at_least
     from surecut.targets import max_drop as max_drop
@@ -28,6 +29,7 @@ _HOMES = {
     "Certificate": "certificate",
     "Check": "checking",
     "InputError": "errors",
+    "Ranker": "system.ranker",
     "agreement": "targets",
     "assess": "assessing",
     "at_least": "targets",

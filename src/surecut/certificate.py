@@ -152,6 +152,17 @@ def parse_certificate(text: str, source: str = "certificate") -> Certificate:
     return Certificate(**{**record, "threshold": _threshold_from_json(record["threshold"])})
 
 
+def refuse_other_system(certificate: Certificate, system: Mapping[str, str], any_system: bool = False) -> None:
+    """A certificate is about one retriever and one reranker; where both sides know theirs, they must agree."""
+    for part, known in certificate.system.items():
+        found = system.get(part)
+        if found is not None and found != known and not any_system:
+            raise InputError(
+                f"the {part} of this data is not the certificate's (fingerprint {found}, certified {known}): "
+                "calibrate for it, or allow another system on your own responsibility (--any-system)"
+            )
+
+
 def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {str(key): _plain(each) for key, each in value.items()}

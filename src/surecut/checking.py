@@ -6,7 +6,7 @@ from typing import Any
 from surecut.bounds import TESTS
 from surecut.calibration import in_test_order, quantiles
 from surecut.candidates import Candidates
-from surecut.certificate import Certificate
+from surecut.certificate import Certificate, refuse_other_system
 from surecut.claims import interval
 from surecut.curves import Tail, measure_curves
 from surecut.errors import InputError
@@ -56,7 +56,7 @@ def check(
 
     The lists are evaluated twice, by surecut's kernels and by ir-measures; a disagreement is an error.
     """
-    refuse_other_system(certificate, data, any_system)
+    refuse_other_system(certificate, data.system, any_system)
     target = _claimed(certificate, loss)
     chosen = target.measure(_measure(certificate, measure))
     usable = judged_only(data) if chosen.needs_judgements else enough(data)
@@ -98,17 +98,6 @@ def _claimed(certificate: Certificate, loss: OwnFunction | None) -> Target:
     if certificate.status == "relaxed-target" and certificate.relaxed is not None:
         return target.with_value(float(certificate.relaxed["value"]))
     return target
-
-
-def refuse_other_system(certificate: Certificate, data: Candidates, any_system: bool = False) -> None:
-    """A certificate is about one retriever and one reranker; where both sides know theirs, they must agree."""
-    for part, known in certificate.system.items():
-        found = data.system.get(part)
-        if found is not None and found != known and not any_system:
-            raise InputError(
-                f"the {part} of this data is not the certificate's (fingerprint {found}, certified {known}): "
-                "calibrate for it, or allow another system on your own responsibility (--any-system)"
-            )
 
 
 def _measure(certificate: Certificate, function: OwnFunction | None) -> Any:

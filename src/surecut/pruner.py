@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from surecut.arrays import Float32, Int64
+from surecut.arrays import Float32, Float64, Int64
 from surecut.errors import InputError
-from surecut.kernels.keys import count_kept, count_kept_batch
+from surecut.kernels.keys import count_kept, count_kept_batch, fill_keys
 from surecut.measures import NO_CUTOFF
 from surecut.ordering import as_float32
 from surecut.rules import KEEP_EVERYTHING, Rule
@@ -82,14 +82,25 @@ class Pruner:
             raise InputError(_complaint(int(kept[query]), f"the scores of query {query}"))
         return kept
 
+    def keys(self, scores: Any) -> Float64:
+        """The key of each of one query's descending scores."""
+        flat = as_float32(scores)
+        filled = np.empty(flat.size)
+        fill_keys(flat, np.array([0, flat.size]), self.rule.code, self.rule.scale, self.rule.prior, filled)
+        return filled
+
+    def too_short(self, length: int) -> bool:
+        """Is this a list unlike any in calibration, for a rule that looks at whole lists?"""
+        looks_at_lists = self.rule.normalises and self.threshold != KEEP_EVERYTHING
+        return looks_at_lists and self.shortest is not None and 0 < length < self.shortest
+
     def _check_length(self, shortest: int, longest: int) -> None:
         if self.longest is not None and longest > self.longest:
             raise InputError(
                 f"a list of {longest} candidates: the certificate is for lists of at most {self.longest}; cut the "
                 f"lists there first (--depth {self.longest})"
             )
-        looks_at_lists = self.rule.normalises and self.threshold != KEEP_EVERYTHING
-        if looks_at_lists and self.shortest is not None and 0 < shortest < self.shortest:
+        if self.too_short(shortest):
             raise InputError(
                 f"a list of {shortest} candidates: rule '{self.rule.name}' looks at the whole list, and the "
                 f"shortest one in calibration had {self.shortest}; present the list the retriever returns, or "

@@ -50,11 +50,11 @@ def prune(
         )
     with working("pruning"):
         if table is not None:
-            from surecut.checking import refuse_other_system
+            from surecut.certificate import refuse_other_system
             from surecut.io.table import read_table, to_frame
 
             data = read_table(table, depth=depth)
-            refuse_other_system(loaded, data, any_system)
+            refuse_other_system(loaded, data.system, any_system)
             run = to_frame(data).rename({"retriever": "score"}).select("query_id", "doc_id", "score")
         else:
             from surecut.io.trec import read_run

@@ -73,12 +73,13 @@ class CrossEncoder:
         return [f"{self._cut:,} pairs had more than {self.tokenizer.max_length} tokens: their documents were cut there"]
 
     def _note_long(self, tokens: Tokens, numbers: Int64, documents: TextStore) -> None:
-        if tokens.cut and self.long_documents == "refuse":
+        cut = tokens.cut
+        if cut and self.long_documents == "refuse":
             raise InputError(
-                f"document '{documents.ids[int(numbers[tokens.cut[0]])]}' is longer than the {self.tokenizer.max_length} "
-                'tokens that the model takes with its query; long_documents = "cut" cuts it there'
+                f"document '{documents.ids[int(numbers[cut[0]])]}' and its query have more than the "
+                f'{self.tokenizer.max_length} tokens that the model takes; long_documents = "cut" cuts it there'
             )
-        self._cut += len(tokens.cut)
+        self._cut += len(cut)
 
     @cached_property
     def _network(self) -> Model:

@@ -1,0 +1,137 @@
+"""The pruned pipeline: retrieve, prune by the certificate, rerank the survivors only, fuse, return the list."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from surecut.arrays import Float32, Float64
+from surecut.certificate import Certificate, load_certificate, refuse_other_system
+from surecut.errors import InputError
+from surecut.system.collection import Queries
+from surecut.system.recipe import Recipe, read_recipe
+from surecut.system.retrievers import ready
+from surecut.system.topk import Hits
+from surecut.system.watching import SILENT, Watch
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """One document of a final list; `reranker` is None for one that was pruned and follows in retriever order."""
+
+    doc_id: str
+    retriever: float
+    reranker: float | None
+    score: float | None
+    text: str
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """A final list, and how it came about."""
+
+    documents: Sequence[Ranked]
+    candidates: int
+    kept: int
+    why: str
+    seconds: dict[str, float]
+
+
+class Ranker:
+    """A two-stage system with a certificate in the middle.
+
+    >>> ranker = Ranker("cert.json", "recipe.toml")  # doctest: +SKIP
+    >>> ranker.rank("what is a cross-encoder?").documents[0].doc_id  # doctest: +SKIP
+    """
+
+    def __init__(
+        self,
+        certificate: Certificate | str | Path,
+        recipe: Recipe | str | Path,
+        *,
+        any_system: bool = False,
+        watch: Watch = SILENT,
+    ) -> None:
+        self.certificate = certificate if isinstance(certificate, Certificate) else load_certificate(certificate)
+        self.recipe = recipe if isinstance(recipe, Recipe) else read_recipe(recipe)
+        stages = {"retriever": self.recipe.retriever.fingerprint, "reranker": self.recipe.reranker.fingerprint}
+        refuse_other_system(self.certificate, stages, any_system)
+        if self.recipe.depth < self.certificate.depth:
+            raise InputError(
+                f"{self.recipe.path}: retrieves {self.recipe.depth} candidates, and the certificate is about lists of up "
+                f"to {self.certificate.depth}: set depth = {self.certificate.depth}"
+            )
+        watch.stage("reading the documents")
+        self.documents = self.recipe.collection.documents
+        ready(self.recipe.retriever, self.documents, watch)
+        self.recipe.reranker.prepare(self.documents, watch)
+
+    def rank(self, query: str, k: int | None = None) -> Ranking:
+        """The final list for a query, its best k documents if asked."""
+        if not query.strip():
+            raise InputError("the query has no text")
+        queries = Queries(["query"], [query])
+        times = [time.perf_counter()]
+        hits = self.retrieve(queries)[0]
+        times.append(time.perf_counter())
+        kept, why = self.prune(hits)
+        times.append(time.perf_counter())
+        survivors = Hits(hits.documents[:kept], hits.scores[:kept])
+        reranked = self.recipe.reranker.rerank(queries, [survivors], self.documents)[0]
+        times.append(time.perf_counter())
+        seconds = dict(zip(("retrieve", "prune", "rerank"), np.diff(times).tolist(), strict=True))
+        return Ranking(self._listed(hits, reranked, k), hits.documents.size, kept, why, seconds)
+
+    def retrieve(self, queries: Queries) -> list[Hits]:
+        """The candidates of each query, as many as the certificate is about."""
+        return self.recipe.retriever.search(queries, self.certificate.depth)
+
+    def prune(self, hits: Hits) -> tuple[int, str]:
+        """How many to keep, and why."""
+        pruner = self.certificate.pruner
+        if pruner.too_short(hits.scores.size):
+            return hits.scores.size, (
+                f"the list has {hits.scores.size} candidates and the shortest one in calibration {pruner.shortest}: "
+                "nothing is pruned from a list the certificate knows nothing of"
+            )
+        kept = pruner.keep(hits.scores)
+        return kept, self._reason(hits.scores, kept)
+
+    def final_scores(self, retriever: Float32, reranker: Float64) -> Float64:
+        """beta * retriever + (1 - beta) * reranker, with the certificate's beta."""
+        beta = float(self.certificate.fusion["beta"])
+        return beta * retriever.astype(np.float64) + (1.0 - beta) * reranker
+
+    def _listed(self, hits: Hits, reranked: Float64, k: int | None) -> list[Ranked]:
+        final = self.final_scores(hits.scores[: reranked.size], reranked)
+        order = np.argsort(-final, kind="stable")  # equal ones: the better retriever rank first
+        places = [(int(place), float(reranked[place]), float(final[place])) for place in order]
+        listed: list[tuple[int, float | None, float | None]] = list(places)
+        if self.certificate.tail == "append":
+            listed += [(place, None, None) for place in range(reranked.size, hits.documents.size)]
+        return [
+            Ranked(
+                self.documents.ids[int(hits.documents[place])],
+                float(hits.scores[place]),
+                second,
+                score,
+                self.documents.texts[int(hits.documents[place])],
+            )
+            for place, second, score in listed[:k]
+        ]
+
+    def _reason(self, scores: Float32, kept: int) -> str:
+        pruner = self.certificate.pruner
+        if kept == scores.size:
+            return "every candidate reaches the threshold" if scores.size else "nothing was retrieved"
+        if kept == pruner.min_keep:
+            return f"at least {kept} are always kept"
+        if kept == pruner.max_keep:
+            return f"at most {kept} are ever kept"
+        keys = pruner.keys(scores)
+        return (
+            f"the key of candidate {kept} is {keys[kept - 1]:.4g}, that of candidate {kept + 1} is {keys[kept]:.4g}, "
+            f"and the threshold is {pruner.threshold:.4g}"
+        )
