@@ -48,9 +48,9 @@ def _print(found: dict[str, Any]) -> None:
         times = found["milliseconds"][step]
         table.add_row(name, *(f"{times[key]:,.2f}" for key in ("mean", "p50", "p95")), f"{times['total']:,.0f}")
     out.print(
-        f"[bold]reranking {found['reranking_ratio']:.1f} x faster[/], {found['end_to_end_ratio']:.1f} x with retrieval, "
-        f"on {found['queries']:,} queries: {found['mean_kept']:,.1f} of {found['mean_candidates']:,.1f} candidates kept "
-        f"({found['candidates_ratio']:.1f} x fewer)",
+        f"[bold]reranking {found['reranking_ratio']:.1f} x faster[/], {found['end_to_end_ratio']:.1f} x with retrieval "
+        f"({found['queries']:,} queries; {found['mean_kept']:,.1f} of {found['mean_candidates']:,.1f} candidates kept, "
+        f"{found['candidates_ratio']:.1f} x fewer)",
         soft_wrap=True,
     )
     out.print(table)
