@@ -60,7 +60,7 @@ class Ranker:
         refuse_other_system(self.certificate, stages, any_system)
         if self.recipe.depth < self.certificate.depth:
             raise InputError(
-                f"{self.recipe.path}: retrieves {self.recipe.depth} candidates, the certificate is about lists of up to "
+                f"{self.recipe.path}: retrieves {self.recipe.depth} candidates, the certificate is about lists of "
                 f"{self.certificate.depth}: set depth = {self.certificate.depth}"
             )
         watch.stage("reading the documents")

@@ -10,6 +10,7 @@ import numpy as np
 from surecut.arrays import Int64
 from surecut.errors import InputError
 from surecut.system.extras import needed
+from surecut.system.models.folder import read_json
 
 
 @dataclass(frozen=True)
@@ -58,15 +59,15 @@ class Tokenizer:
 
     @classmethod
     def from_folder(cls, folder: Path, max_length: int) -> "Tokenizer":
-        path = folder / "tokenizer.json"
-        if not path.is_file():
+        tokenizers = needed("tokenizers", "onnx")
+        path, words = folder / "tokenizer.json", folder / "vocab.txt"
+        if not path.is_file() and not words.is_file():
             raise InputError(f"{folder}: no tokenizer.json; a model folder holds its tokenizer beside the weights")
         try:
-            return cls(needed("tokenizers", "onnx").Tokenizer.from_file(str(path)), max_length)
-        except InputError:
-            raise
+            backend = tokenizers.Tokenizer.from_file(str(path)) if path.is_file() else _of_bert(tokenizers, words)
         except Exception as error:  # the library raises nothing more specific
-            raise InputError(f"{path}: not a tokenizer ({error})") from None
+            raise InputError(f"{path if path.is_file() else words}: not a tokenizer ({error})") from None
+        return cls(backend, max_length)
 
     def texts(self, texts: Sequence[str]) -> Tokens:
         """[CLS] text [SEP], cut on the right."""
@@ -98,3 +99,15 @@ class Tokenizer:
                     f"the query '{query[:60]}...' alone has {length:,} tokens and the model takes {self.max_length:,}: "
                     "only documents are cut; shorten the query"
                 )
+
+
+def _of_bert(tokenizers: Any, words: Path) -> Any:
+    """BERT's tokenizer from its word list, for checkpoints that are older than tokenizer.json."""
+    lowercase = read_json(words.parent / "tokenizer_config.json").get("do_lower_case", True)
+    backend = tokenizers.Tokenizer(tokenizers.models.WordPiece.from_file(str(words), unk_token="[UNK]"))
+    backend.normalizer = tokenizers.normalizers.BertNormalizer(lowercase=lowercase)
+    backend.pre_tokenizer = tokenizers.pre_tokenizers.BertPreTokenizer()
+    backend.add_special_tokens(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"])
+    ends = [(token, backend.token_to_id(token)) for token in ("[SEP]", "[CLS]")]
+    backend.post_processor = tokenizers.processors.BertProcessing(*ends)
+    return backend
