@@ -33,9 +33,11 @@ class BiEncoderReranker(BiEncoder):
         return []
 
     def rerank(self, queries: Queries, hits: Sequence[Hits], documents: TextStore) -> list[Float64]:
-        assert self._vectors is not None
         vectors = self.queries(queries.texts).astype(np.float64)
-        return [
-            (self._vectors[each.documents].astype(np.float64) * vector).sum(axis=1)  # the same sum whatever the others
-            for each, vector in zip(hits, vectors, strict=True)
-        ]
+        return [self._products(each, vector) for each, vector in zip(hits, vectors, strict=True)]
+
+    def _products(self, hits: Hits, vector: Float64) -> Float64:
+        """Each product summed on its own, so that it is the same whatever the others are; as exact as the vectors."""
+        assert self._vectors is not None
+        products = (self._vectors[hits.documents].astype(np.float64) * vector).sum(axis=1)
+        return products.astype(np.float32).astype(np.float64)
