@@ -37,7 +37,12 @@ Qrels = Annotated[
 ]
 Table = Annotated[
     str | None,
-    typer.Option("--table", metavar="DIR", help="A score table instead of run files.", rich_help_panel=DATA),
+    typer.Option(
+        "--table",
+        metavar="DIR",
+        help="A score table instead of run files (example:NAME is one that ships).",
+        rich_help_panel=DATA,
+    ),
 ]
 Depth = Annotated[
     int | None,

@@ -14,6 +14,7 @@ from surecut.candidates import UNJUDGED, Candidates
 from surecut.errors import InputError
 from surecut.files import write_atomically
 from surecut.frames import from_frame
+from surecut.io.shipped import find_table
 
 UNFINISHED = "unfinished.json"
 """What `surecut score` keeps in the folder until the table is whole."""
@@ -31,10 +32,9 @@ def read_table(
     """Candidates from a score table.
 
     >>> read_table("scores/")  # doctest: +SKIP
+    >>> read_table("example:scifact-bm25-bge")  # one that ships with surecut; doctest: +SKIP
     """
-    root = Path(folder)
-    if not root.is_dir():
-        raise InputError(f"{folder}: no such folder; a score table is a folder with candidates.parquet")
+    root = find_table(folder)
     if (root / UNFINISHED).exists() and not (root / "meta.json").exists():
         raise InputError(
             f"{folder}: not finished; run surecut score again with the same recipe, it goes on where it was"
@@ -54,7 +54,7 @@ def read_table(
 
 def read_meta(folder: str | Path) -> dict[str, Any]:
     """meta.json of a score table; empty when there is none."""
-    path = Path(folder) / "meta.json"
+    path = find_table(folder) / "meta.json"
     if not path.exists():
         return {}
     try:

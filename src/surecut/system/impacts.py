@@ -1,62 +1,69 @@
-"""An impact index: for every word piece the documents that hold it and its weight there, as one sparse matrix.
+"""An impact index: for every word piece the documents that hold it, and its weight there.
 
-The score of a document is the sum over the query's word pieces of weight in query times weight in document, so
-searching is a sparse vector times a sparse matrix.
+The score of a document is the sum over the query's word pieces of weight in the query times weight in the document.
 """
 
+from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from surecut.arrays import Int32
+from surecut.arrays import Float32, Int32, Int64
+from surecut.candidates import offsets_of
+from surecut.kernels.impacts import add_impacts
 from surecut.system.models.sparse import SparseEncoder, Weights
 from surecut.system.texts import TextStore
 from surecut.system.topk import Hits, best
 from surecut.system.watching import SILENT, Watch
 
 _BLOCK = 512
-_PARTS = ("data", "indices", "indptr")
+_PARTS = ("starts", "documents", "impacts")
 
 
+@dataclass(frozen=True)
 class ImpactIndex:
-    """word pieces x documents, memory-mapped."""
+    """Postings by word piece: starts[t] .. starts[t + 1] are those of piece t, memory-mapped."""
 
-    def __init__(self, matrix: Any) -> None:
-        self._matrix = matrix
+    starts: Int64
+    documents: Int32
+    impacts: Float32
+    size: int  # documents in the collection
 
     @classmethod
     def of(cls, weights: Weights) -> "ImpactIndex":
         """Turn weights by document into weights by word piece."""
-        documents = weights.ends.size
-        pieces = int(weights.terms.max(initial=0)) + 1
-        starts = np.concatenate(([0], weights.ends)).astype(np.int64)
-        by_document = sp.csr_array((weights.weights, weights.terms, starts), shape=(documents, pieces))
-        return cls(by_document.T.tocsr())
+        size, pieces = weights.ends.size, int(weights.terms.max(initial=0)) + 1
+        by_document = sp.csr_array(
+            (weights.weights, weights.terms, offsets_of(np.diff(weights.ends, prepend=0))), shape=(size, pieces)
+        )
+        by_piece = by_document.tocsc()
+        return cls(by_piece.indptr.astype(np.int64), by_piece.indices.astype(np.int32), by_piece.data, size)
 
     def save(self, folder: Path) -> None:
-        for part in _PARTS:
-            np.save(folder / f"impacts-{part}.npy", getattr(self._matrix, part))
-        np.save(folder / "impacts-shape.npy", np.array(self._matrix.shape))
+        for name in _PARTS:
+            np.save(folder / f"{name}.npy", getattr(self, name))
+        np.save(folder / "size.npy", self.size)
 
     @classmethod
     def load(cls, folder: Path) -> "ImpactIndex":
-        data, indices, indptr = (np.load(folder / f"impacts-{part}.npy", mmap_mode="r") for part in _PARTS)
-        shape = tuple(np.load(folder / "impacts-shape.npy").tolist())
-        return cls(sp.csr_array((data, indices, indptr), shape=shape, copy=False))
+        starts, documents, impacts = (np.load(folder / f"{name}.npy", mmap_mode="r") for name in _PARTS)
+        return cls(starts, documents, impacts, int(np.load(folder / "size.npy")))
 
     def search(self, queries: Weights, tie_order: Int32, k: int) -> list[Hits]:
-        starts = np.concatenate(([0], queries.ends)).astype(np.int64)
-        known = np.where(queries.terms < self._matrix.shape[0], queries.weights, 0)
-        terms = np.minimum(queries.terms, self._matrix.shape[0] - 1)
-        rows = sp.csr_array((known, terms, starts), shape=(queries.ends.size, self._matrix.shape[0]))
-        return [self._find(rows[[query]], tie_order, k) for query in range(queries.ends.size)]
+        """The k documents with the highest sums; those that share no word piece with the query are no match."""
+        edges = offsets_of(np.diff(queries.ends, prepend=0))
+        return [
+            self._find(queries.terms[low:high], queries.weights[low:high], tie_order, k)
+            for low, high in pairwise(edges.tolist())
+        ]
 
-    def _find(self, query: Any, tie_order: Int32, k: int) -> Hits:
-        found = query @ self._matrix
-        hits = best(found.data, tie_order[found.indices], k, floor=0.0)
-        return Hits(found.indices[hits.documents].astype(np.int64), hits.scores)
+    def _find(self, terms: Int32, weights: Float32, tie_order: Int32, k: int) -> Hits:
+        known = terms < self.starts.size - 1
+        scores = np.zeros(self.size, dtype=np.float32)
+        add_impacts(self.starts, self.documents, self.impacts, terms[known], weights[known], scores)
+        return best(scores, tie_order, k, floor=0.0)
 
 
 def encode_documents(encoder: SparseEncoder, documents: TextStore, folder: Path, watch: Watch = SILENT) -> Weights:

@@ -39,5 +39,5 @@ class BiEncoderReranker(BiEncoder):
     def _products(self, hits: Hits, vector: Float64) -> Float64:
         """Each product summed on its own, so that it is the same whatever the others are; as exact as the vectors."""
         assert self._vectors is not None
-        products = (self._vectors[hits.documents].astype(np.float64) * vector).sum(axis=1)
+        products: Float64 = (self._vectors[hits.documents].astype(np.float64) * vector).sum(axis=1)
         return products.astype(np.float32).astype(np.float64)
