@@ -199,7 +199,7 @@ def test_bad_input_is_one_line_and_leaves_nothing(surecut, files, spoil, command
 
 
 @pytest.mark.parametrize(
-    "command", [CALIBRATE.replace(" qrels", " nowhere"), "show ret.run", "calibrat", "demo --queries 0"]
+    "command", [CALIBRATE.replace(" qrels", " nowhere"), "show ret.run", "calibrat", "demo --simulated --queries 0"]
 )
 def test_a_process_of_its_own_ends_the_same_way(shell, files, command):
     ended = shell(*command.split())
@@ -223,7 +223,7 @@ def test_a_failed_command_leaves_an_earlier_result_alone(surecut, files):
 
 
 def test_ctrl_c_while_computing_ends_with_130_and_no_traceback(started):
-    process = started("demo --queries 20000 --depth 500")
+    process = started("demo --simulated --queries 20000 --depth 500")
     assert b"simulated" in process.stdout.readline()
     process.send_signal(signal.SIGINT)
     assert process.wait(timeout=30) == 130

@@ -130,7 +130,7 @@ def test_other_verbs_refuse_what_makes_no_sense(refused, verb, options, complain
 
 
 def test_demo_refuses_a_negative_seed(surecut):
-    assert surecut("demo", "--queries", 100, "--depth", 10, "--seed", -1).status == 2
+    assert surecut("demo", "--simulated", "--queries", 100, "--depth", 10, "--seed", -1).status == 2
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 import surecut as sc
 from surecut.io.trec import read_run
 
-VERBS = ("demo", "calibrate", "assess", "prune", "check", "show", "diff", "plan")
+VERBS = ("demo", "calibrate", "assess", "prune", "check", "show", "diff", "plan", "score", "rank", "speedup")
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def test_the_help_lists_every_verb_and_where_to_start(surecut):
 
 
 def test_demo_says_it_is_simulated_and_ends_with_the_next_command(shell):
-    shown = shell("demo", "--queries", 4000, "--depth", 30)
+    shown = shell("demo", "--simulated", "--queries", 4000, "--depth", 30)
     assert shown.status == 0
     assert "simulated" in shown.out.splitlines()[0]
     assert "ir-measures agree" in shown.words

@@ -10,21 +10,27 @@ if TYPE_CHECKING:
     from surecut.certificate import Certificate
     from surecut.checking import Check
 
-HELP = """Calibrate, check and compare on a simulated two-stage system: offline, in seconds.
+HELP = """Calibrate, check and compare on a real two-stage system that ships with surecut: offline, in seconds.
 
 Example: surecut demo
 
 Example: surecut demo --files demo, then try the other verbs on demo/calibration and demo/held-out
 """
 
+_EXAMPLE = "quora-duplicates-bm25-minilm"
 _SIZES = (1.0, 0.5, 0.25, 0.1, 0.05, 0.02)
 _MAX_DROP = 0.02
 
 
 def demo(
-    queries: Annotated[int, typer.Option("--queries", metavar="N", help="Queries to simulate.")] = 6000,
-    depth: Annotated[int, typer.Option("--depth", metavar="N", help="Candidates a query.")] = 1000,
-    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of the simulation.")] = 0,
+    simulated: Annotated[
+        bool, typer.Option("--simulated", help="A simulated system like DPR + MonoELECTRA instead of the real one.")
+    ] = False,
+    queries: Annotated[int | None, typer.Option("--queries", metavar="N", help="Queries to simulate (6,000).")] = None,
+    depth: Annotated[
+        int | None, typer.Option("--depth", metavar="N", help="Candidates a query to simulate (1,000).")
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of the simulation and of the split.")] = 0,
     files: Annotated[
         Path | None, typer.Option("--files", metavar="DIR", help="Also write the runs and judgements, to try them out.")
     ] = None,
@@ -33,13 +39,15 @@ def demo(
     from surecut.checking import check
     from surecut.cli.loading import working
     from surecut.cli.printing import EXIT, out, print_certificate
-    from surecut.simulation import SYSTEMS, simulate
+    from surecut.errors import InputError
     from surecut.targets import max_drop
 
-    system = SYSTEMS["dense-electra"]
-    with working("simulating"):
-        calibration, held_out = simulate(system, queries, depth, seed).split((0.5, 0.5), seed=seed)
-    out.print(f"A [bold]simulated[/] two-stage system, {system.sentence}: {queries:,} queries x {depth:,} candidates.")
+    if not simulated and (queries is not None or depth is not None):
+        raise InputError("--queries and --depth are of the simulation: add --simulated")
+    with working("simulating" if simulated else "reading"):
+        description, data = _simulated(queries, depth, seed) if simulated else _real()
+        calibration, held_out = data.split((0.5, 0.5), seed=seed)
+    out.print(f"{description}: {len(data):,} queries x {int(data.lengths.max()):,} candidates.", soft_wrap=True)
     with working("calibrating"):
         certificate = calibrate(calibration, target=max_drop(_MAX_DROP))
     out.print("\n[bold]1. Calibrate[/]: how few candidates, if RR@10 may fall by at most 2%?")
@@ -48,7 +56,7 @@ def demo(
         out.print("\nToo few queries to go on with: try the demo with more of them.")
         raise typer.Exit(EXIT[certificate.status])
     with working("checking"):
-        found = check(certificate, held_out)
+        found = check(certificate, held_out, any_length=True)
     verdict = "contradicted" if found.contradicted else "not contradicted"
     out.print(f"\n[bold]2. Check[/] on {found.queries:,} queries it has not seen: {verdict}.")
     out.print(f"   drop {100 * found.estimate:.2f}%, mean kept {found.mean_kept:,.1f}; surecut and ir-measures agree.")
@@ -62,6 +70,22 @@ def demo(
         with working("writing files"):
             _write(files, calibration, held_out)
     _next(files)
+
+
+def _real() -> tuple[str, "Candidates"]:
+    from surecut.io.shipped import PREFIX
+    from surecut.io.table import read_meta, read_table
+
+    table = f"{PREFIX}{_EXAMPLE}"
+    return f"A [bold]real[/] two-stage system, {read_meta(table)['name']}", read_table(table)
+
+
+def _simulated(queries: int | None, depth: int | None, seed: int) -> tuple[str, "Candidates"]:
+    from surecut.simulation import SYSTEMS, simulate
+
+    system = SYSTEMS["dense-electra"]
+    data = simulate(system, 6000 if queries is None else queries, 1000 if depth is None else depth, seed)
+    return f"A [bold]simulated[/] two-stage system, {system.sentence}", data
 
 
 def _compare(calibration: "Candidates", held_out: "Candidates", found: "Check") -> None:
@@ -78,7 +102,7 @@ def _compare(calibration: "Candidates", held_out: "Candidates", found: "Check") 
     for procedure, name in (("paper", "CEC, as published"), ("est", "EST (score)"), ("ert", "ERT (rank)")):
         with working(name):
             other = calibrate(calibration, target=max_drop(_MAX_DROP), procedure=procedure)  # type: ignore[arg-type]
-            seen = check(other, held_out)
+            seen = check(other, held_out, any_length=True)
         table.add_row(name, f"{seen.mean_kept:,.1f}", f"{100 * seen.estimate:.2f}%", "none that holds")
     out.print(table)
 
