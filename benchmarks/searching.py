@@ -53,7 +53,7 @@ def _bm25() -> Result:
     asked = [" ".join(words[_zipf(random, words.size, 8)]) for _ in range(_QUERIES)]
     with tempfile.TemporaryDirectory() as folder, mock.patch.dict(os.environ, SURECUT_CACHE=folder):
         write_store((Document(str(i), text) for i, text in enumerate(texts)), Path(folder) / "store", "benchmark")
-        retriever, store = BM25(stemmer=None, stopwords=None), TextStore(Path(folder) / "store")
+        retriever, store = BM25(stemmer="none", stopwords="none"), TextStore(Path(folder) / "store")
         ready(retriever, store)
         theirs, tokens = _library(texts, asked)
         ours, library = fastest(

@@ -15,6 +15,7 @@ from surecut.files import write_atomically
 from surecut.io.table import UNFINISHED, as_parquet
 
 _ROWS_PER_PART = 1_000_000
+_QUERIES_PER_SEARCH = 128
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,12 @@ class GrowingTable:
         return [
             block for block in self.blocks if not self._part(block.part).exists() and not self._block(block).exists()
         ]
+
+    def searched_together(self) -> Iterator[list[Block]]:
+        """Blocks by the hundred or so queries that are retrieved in one go: the same ones whenever a run is resumed,
+        because the last bits of a matrix product may depend on its size."""
+        for _, blocks in groupby(self.blocks, key=lambda block: block.start // _QUERIES_PER_SEARCH):
+            yield list(blocks)
 
     def write(self, block: Block, rows: pl.DataFrame) -> None:
         write_atomically(self._block(block), as_parquet(rows))

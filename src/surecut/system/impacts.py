@@ -74,7 +74,7 @@ def encode_documents(encoder: SparseEncoder, documents: TextStore, folder: Path,
     for start in starts:
         if not _block(folder, start).exists():
             places = range(start, min(start + _BLOCK, len(documents)))
-            _write(_block(folder, start), encoder.encode(documents.texts.take(places)))
+            _write(_block(folder, start), encoder.documents(documents.texts.take(places)))
             watch.advance(len(places))
     parts = [np.load(_block(folder, start)) for start in starts]
     lengths = np.concatenate([np.diff(part["ends"], prepend=0) for part in parts])

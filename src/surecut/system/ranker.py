@@ -67,6 +67,7 @@ class Ranker:
         self.documents = self.recipe.collection.documents
         ready(self.recipe.retriever, self.documents, watch)
         self.recipe.reranker.prepare(self.documents, watch)
+        self.certificate.keep(np.zeros(1, np.float32), any_length=True)  # loads the compiled code
 
     def rank(self, query: str, k: int | None = None) -> Ranking:
         """The final list for a query, its best k documents if asked."""

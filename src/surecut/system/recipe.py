@@ -17,6 +17,7 @@ from surecut.system.retrievers import RETRIEVERS, Retriever
 from surecut.system.sources import Beir, Files, IrDataset, Source
 
 _VARIABLE = re.compile(r"\$\{(\w+)\}")
+_MODELS = ("model", "query_model", "tokenizer")  # folders, or names on the hub
 _PATHS = ("beir", "documents", "queries", "qrels", "run")
 
 
@@ -192,5 +193,5 @@ def _expanded(value: Any, file: Path, key: str = "") -> Any:
         return found
 
     expanded = _VARIABLE.sub(variable, value)
-    is_path = key in _PATHS or (key == "model" and (expanded.startswith(".") or (file.parent / expanded).is_dir()))
-    return str(file.parent / expanded) if is_path else expanded
+    is_model = key in _MODELS and (expanded.startswith(".") or (file.parent / expanded).is_dir())
+    return str(file.parent / expanded) if key in _PATHS or is_model else expanded

@@ -1,5 +1,6 @@
 """From a recipe to a score table: retrieve, rerank, write block by block, report."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from surecut.system.quality import quality
 from surecut.system.recipe import Recipe
 from surecut.system.retrievers import ready
 from surecut.system.texts import TextStore
+from surecut.system.topk import Hits
 from surecut.system.watching import SILENT, Watch
 from surecut.version import __version__
 
@@ -53,21 +55,25 @@ def _plan(recipe: Recipe, queries: Queries, documents: TextStore) -> dict[str, A
 
 
 def _fill(table: GrowingTable, recipe: Recipe, queries: Queries, documents: TextStore, watch: Watch) -> None:
-    missing = table.missing()
+    missing = set(table.missing())
     if missing:
         ready(recipe.retriever, documents, watch)
         recipe.reranker.prepare(documents, watch)
     watch.stage("scoring queries", len(queries), len(queries) - sum(block.end - block.start for block in missing))
-    for block in missing:
-        rows = candidates(recipe, queries[block.start : block.end], documents)
-        table.write(block, rows)
-        watch.advance(block.end - block.start, rows.height)
+    for blocks in table.searched_together():
+        if wanted := [block for block in blocks if block in missing]:
+            start = blocks[0].start
+            hits = recipe.retriever.search(queries[start : blocks[-1].end], recipe.depth)
+            for block in wanted:
+                found = hits[block.start - start : block.end - start]
+                rows = _rows(recipe, queries[block.start : block.end], found, documents)
+                table.write(block, rows)
+                watch.advance(block.end - block.start, rows.height)
     table.gather()
 
 
-def candidates(recipe: Recipe, queries: Queries, documents: TextStore) -> pl.DataFrame:
+def _rows(recipe: Recipe, queries: Queries, hits: Sequence[Hits], documents: TextStore) -> pl.DataFrame:
     """query_id doc_id retriever reranker of some queries, in retriever order."""
-    hits = recipe.retriever.search(queries, recipe.depth)
     scores = recipe.reranker.rerank(queries, hits, documents)
     lengths = [each.documents.size for each in hits]
     return pl.DataFrame(

@@ -27,6 +27,7 @@ class BiEncoder:
 
     model: str
     query_model: str | None = None  # where queries have an encoder of their own, as in DPR
+    tokenizer: str | None = None  # where the model's own folder has none
     file: str | None = None
     pooling: Pooling = "auto"
     normalise: bool | None = None
@@ -71,11 +72,12 @@ class TextEncoder:
         self._by_library = self._onnx is None and (folder / "modules.json").is_file()
         self.max_length = longest_text(folder, options.max_length)
         self.normalise = _normalises(folder) if options.normalise is None else options.normalise
+        self._words = folder if options.tokenizer is None else find_model(options.tokenizer)
         self.pooling = options.pooling if options.pooling != "auto" else _pooling(folder)
 
     @cached_property
     def fingerprint(self) -> str:
-        return digest(fingerprint(self.folder, self._onnx), self.max_length, self.pooling, self.normalise)
+        return digest(fingerprint(self.folder, self._onnx, self._words), self.max_length, self.pooling, self.normalise)
 
     def encode(self, texts: Sequence[str]) -> Float32:
         """One vector a text."""
@@ -90,7 +92,7 @@ class TextEncoder:
     def _encode(self) -> Encode:
         if self._by_library:
             return self._sentence_transformers()
-        tokenizer = Tokenizer.from_folder(self.folder, self.max_length)
+        tokenizer = Tokenizer.from_folder(self._words, self.max_length)
         network = self._network()
         return lambda texts: run(network, tokenizer.texts(texts), self._pool)
 

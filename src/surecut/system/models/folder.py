@@ -57,13 +57,14 @@ def longest_text(folder: Path, asked: int | None) -> int:
     return min([int(each) for each in (*own, positions) if each and int(each) < 1_000_000] or [_LONGEST])
 
 
-def fingerprint(folder: Path, weights: Path | None = None) -> str:
+def fingerprint(folder: Path, weights: Path | None = None, tokenizer: Path | None = None) -> str:
     """A hash over the weights and settings; the place of the folder is not in it."""
     files = [weights] if weights is not None else _found(folder, _WEIGHTS)
     if not files:
         raise InputError(f"{folder}: no weights; a model folder holds model.onnx or model.safetensors")
     total = hashlib.blake2b(digest_size=16)
-    for path in (*files, *_found(folder, _SETTINGS)):
+    elsewhere = [] if tokenizer in (None, folder) else _found(tokenizer, _SETTINGS[:2])
+    for path in (*files, *_found(folder, _SETTINGS), *elsewhere):
         with path.open("rb") as file:
             total.update(path.name.encode() + hashlib.file_digest(file, "blake2b").digest())
     return total.hexdigest()

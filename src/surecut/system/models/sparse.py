@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -28,28 +28,58 @@ class Weights:
     weights: Float32
 
 
+@dataclass
+class SparseModel:
+    """Options that UniCOIL and SPLADE share."""
+
+    model: str
+    query_model: str | None = None  # where queries have an encoder of their own
+    tokenizer: str | None = None  # where the model's own folder has none
+    max_length: int | None = None
+    batch_size: int | None = None
+    device: str | None = None
+    kind: ClassVar[Kind]
+
+    @cached_property
+    def of_documents(self) -> "SparseEncoder":
+        return SparseEncoder(find_model(self.model), self)
+
+    @cached_property
+    def of_queries(self) -> "SparseEncoder":
+        return self.of_documents if self.query_model is None else SparseEncoder(find_model(self.query_model), self)
+
+
 class SparseEncoder:
     """One model folder as a function from texts to weights."""
 
-    def __init__(
-        self, folder: Path, kind: Kind, max_length: int | None, batch_size: int | None, device: str | None
-    ) -> None:
+    def __init__(self, folder: Path, options: SparseModel) -> None:
         self.folder = folder
-        self.kind = kind
+        self.kind = options.kind
+        self._options = options
         self._onnx = find_onnx(folder)
-        self._batch_size, self._device = batch_size, device
-        self.tokenizer = Tokenizer.from_folder(folder, longest_text(folder, max_length))
+        self._words = folder if options.tokenizer is None else find_model(options.tokenizer)
+        self.tokenizer = Tokenizer.from_folder(self._words, longest_text(folder, options.max_length))
 
     @cached_property
     def fingerprint(self) -> str:
-        return digest(self.kind, fingerprint(self.folder, self._onnx), self.tokenizer.max_length)
+        return digest(self.kind, fingerprint(self.folder, self._onnx, self._words), self.tokenizer.max_length)
 
-    def encode(self, texts: Sequence[str]) -> Weights:
+    def documents(self, texts: Sequence[str]) -> Weights:
+        """A word piece that is repeated counts with its largest weight."""
+        return self._encode(texts, np.maximum)
+
+    def queries(self, texts: Sequence[str]) -> Weights:
+        """Every occurrence of a word piece counts."""
+        return self._encode(texts, np.add)
+
+    def _encode(self, texts: Sequence[str], join: np.ufunc) -> Weights:
         tokens = self.tokenizer.texts(texts)
         rows = run(self._network, tokens, self._finish)
         if not np.isfinite(rows).all():
             raise InputError(f"{self.folder}: gave a weight that is not a number")
-        return _strongest(tokens, rows, self._special) if self.kind == "unicoil" else _nonzero(rows, self._special)
+        if self.kind == "unicoil":
+            return _joined(tokens, rows, self._special, join)
+        return _nonzero(rows, self._special)
 
     @cached_property
     def _special(self) -> Int64:
@@ -58,11 +88,11 @@ class SparseEncoder:
     @cached_property
     def _network(self) -> Model:
         if self._onnx is not None:
-            return OnnxModel(self._onnx, self._batch_size)
+            return OnnxModel(self._onnx, self._options.batch_size)
         from surecut.system.models.torch import load_splade, load_unicoil
 
         load = load_unicoil if self.kind == "unicoil" else load_splade
-        return load(self.folder, self._batch_size, self._device)
+        return load(self.folder, self._options.batch_size, self._options.device)
 
     def _finish(self, output: Array, batch: Batch) -> Array:
         """UniCOIL: one weight a token, padded to the model's length. SPLADE: one weight a word piece."""
@@ -74,20 +104,21 @@ class SparseEncoder:
         return (np.log1p(np.maximum(output, 0)) * batch.mask[:, :, None]).max(axis=1)  # type: ignore[no-any-return]
 
 
-def _strongest(tokens: Tokens, weights: Array, special: Int64) -> Weights:
-    """The largest weight of each word piece of each text."""
+def _joined(tokens: Tokens, weights: Array, special: Int64, join: np.ufunc) -> Weights:
+    """One weight for each word piece of each text, repeats joined."""
     lengths = tokens.lengths()
     owner = np.repeat(np.arange(len(tokens)), lengths)
     terms = np.concatenate([each.ids for each in tokens.encodings]).astype(np.int64)
     values = np.concatenate([row[:length] for row, length in zip(weights, lengths, strict=True)])
     counted = (values > 0) & ~np.isin(terms, special)
     owner, terms, values = owner[counted], terms[counted], values[counted]
-    order = np.lexsort((-values, terms, owner))
+    order = np.lexsort((terms, owner))
     owner, terms, values = owner[order], terms[order], values[order]
     first = np.ones(owner.size, dtype=bool)
     first[1:] = (owner[1:] != owner[:-1]) | (terms[1:] != terms[:-1])
     ends = np.cumsum(np.bincount(owner[first], minlength=len(tokens)))
-    return Weights(ends, terms[first].astype(np.int32), values[first].astype(np.float32))
+    joined = join.reduceat(values, np.flatnonzero(first)) if values.size else values
+    return Weights(ends, terms[first].astype(np.int32), joined.astype(np.float32))
 
 
 def _nonzero(rows: Array, special: Int64) -> Weights:
@@ -96,9 +127,3 @@ def _nonzero(rows: Array, special: Int64) -> Weights:
     owner, terms = np.nonzero(rows > 0)
     ends = np.cumsum(np.bincount(owner, minlength=len(rows)))
     return Weights(ends, terms.astype(np.int32), rows[owner, terms].astype(np.float32))
-
-
-def load_sparse(
-    name: str, kind: Kind, max_length: int | None, batch_size: int | None, device: str | None
-) -> SparseEncoder:
-    return SparseEncoder(find_model(name), kind, max_length, batch_size, device)

@@ -68,28 +68,36 @@ def load_splade(folder: Path, batch_size: int | None, device: str | None) -> Tor
 
 
 def load_unicoil(folder: Path, batch_size: int | None, device: str | None) -> TorchModel:
-    """BERT with one number a token on top, relu(w h + b): checkpoints hold bert.* and tok_proj.*."""
+    """BERT with one number a token on top, relu(w h + b): checkpoints hold (coil_encoder.)bert.* and tok_proj.*."""
     torch, transformers = needed("torch", "torch"), needed("transformers", "torch")
-    config = transformers.AutoConfig.from_pretrained(folder)
+    weights = _quietly(lambda: _weights(folder), folder)
+    if "tok_proj.weight" not in weights:
+        raise InputError(f"{folder}: no tok_proj weights; this is not a UniCOIL checkpoint")
 
-    class UniCoil(transformers.PreTrainedModel):  # type: ignore[misc, name-defined]
-        config_class = type(config)
-        base_model_prefix = "bert"
-
+    class UniCoil(torch.nn.Module):  # type: ignore[misc, name-defined]
         def __init__(self, config: Any) -> None:
-            super().__init__(config)
+            super().__init__()
             self.bert = transformers.BertModel(config, add_pooling_layer=False)
             self.tok_proj = torch.nn.Linear(config.hidden_size, 1)
-            self.post_init()
 
         def forward(self, input_ids: Any, attention_mask: Any, token_type_ids: Any = None) -> Any:
             hidden = self.bert(input_ids, attention_mask=attention_mask, token_type_ids=token_type_ids)
             return self.tok_proj(hidden.last_hidden_state).relu()
 
-    module, found = _quietly(lambda: UniCoil.from_pretrained(folder, output_loading_info=True), folder)
-    if any(name.startswith("tok_proj") for name in found["missing_keys"]):
-        raise InputError(f"{folder}: no tok_proj weights; this is not a UniCOIL checkpoint")
+    module = UniCoil(_quietly(lambda: transformers.BertConfig.from_pretrained(folder), folder))
+    found = _quietly(lambda: module.load_state_dict(weights, strict=False), folder)
+    if found.missing_keys:
+        raise InputError(f"{folder}: the checkpoint has no weights for {found.missing_keys[0]}")
     return TorchModel(module, lambda output, mask: output.squeeze(-1), batch_size, device)
+
+
+def _weights(folder: Path) -> dict[str, Any]:
+    """A checkpoint's tensors by name, without the prefix that published UniCOIL ones carry."""
+    if (folder / "model.safetensors").is_file():
+        tensors = needed("safetensors.torch", "torch").load_file(folder / "model.safetensors")
+    else:
+        tensors = needed("torch", "torch").load(folder / "pytorch_model.bin", map_location="cpu", weights_only=True)
+    return {name.removeprefix("coil_encoder."): tensor for name, tensor in tensors.items()}
 
 
 def _loaded(name: str, folder: Path) -> Any:
@@ -111,8 +119,9 @@ def _quietly(load: Callable[[], Any], folder: Path) -> Any:
     logging.disable_progress_bar()
     try:
         return load()
-    except (OSError, ValueError, KeyError, RuntimeError) as error:
-        raise InputError(f"{folder}: cannot be loaded by transformers ({str(error).strip().splitlines()[0]})") from None
+    except Exception as error:  # torch, safetensors and transformers each raise their own
+        reason = str(error).strip().splitlines() or [type(error).__name__]
+        raise InputError(f"{folder}: cannot be loaded ({reason[0]})") from None
     finally:
         logging.set_verbosity(before)
 

@@ -19,7 +19,7 @@ from surecut.system.texts import TextStore
 from surecut.system.topk import Hits
 from surecut.system.watching import SILENT, Watch
 
-Output = Literal["auto", "logit", "probability", "log-probability"]
+Output = Literal["auto", "logit", "probability", "log-probability", "second-logit"]
 
 
 @dataclass
@@ -27,10 +27,11 @@ class CrossEncoder:
     """MonoBERT, MonoELECTRA and their like.
 
     One label: its logit is the score. Two labels (MonoBERT): the probability of the second,
-    exp(l1) / (exp(l0) + exp(l1)).
+    exp(l1) / (exp(l0) + exp(l1)); "logit" is then l1 - l0, "second-logit" l1 alone, for a model trained on that.
     """
 
     model: str
+    tokenizer: str | None = None  # where the model's own folder has none
     file: str | None = None
     max_length: int | None = None
     batch_size: int | None = None
@@ -43,11 +44,13 @@ class CrossEncoder:
     def __post_init__(self) -> None:
         self._folder = find_model(self.model)
         self._onnx = find_onnx(self._folder, self.file)
-        self.tokenizer = Tokenizer.from_folder(self._folder, longest_text(self._folder, self.max_length))
+        self._words = self._folder if self.tokenizer is None else find_model(self.tokenizer)
+        self._tokenizer = Tokenizer.from_folder(self._words, longest_text(self._folder, self.max_length))
 
     @cached_property
     def fingerprint(self) -> str:
-        return digest("cross-encoder", fingerprint(self._folder, self._onnx), self.tokenizer.max_length, self.score)
+        model = fingerprint(self._folder, self._onnx, self._words)
+        return digest("cross-encoder", model, self._tokenizer.max_length, self.score)
 
     def prepare(self, documents: TextStore, watch: Watch = SILENT) -> None:
         """Load the model."""
@@ -60,7 +63,7 @@ class CrossEncoder:
         owners: list[int] = np.repeat(np.arange(len(hits)), sizes).tolist()
         if not owners:
             return [np.empty(0) for _ in hits]
-        tokens = self.tokenizer.pairs([queries.texts[owner] for owner in owners], documents.texts.take(numbers))
+        tokens = self._tokenizer.pairs([queries.texts[owner] for owner in owners], documents.texts.take(numbers))
         self._note_long(tokens, numbers, documents)
         scores = run(self._network, tokens, self._finish)
         if not np.isfinite(scores).all():
@@ -70,14 +73,14 @@ class CrossEncoder:
     def notes(self) -> list[str]:
         if not self._cut:
             return []
-        return [f"{self._cut:,} pairs had more than {self.tokenizer.max_length} tokens: their documents were cut there"]
+        return [f"{self._cut:,} pairs had more than {self._tokenizer.max_length} tokens: their documents were cut"]
 
     def _note_long(self, tokens: Tokens, numbers: Int64, documents: TextStore) -> None:
         cut = tokens.cut
         if cut and self.long_documents == "refuse":
             raise InputError(
                 f"document '{documents.ids[int(numbers[cut[0]])]}' and its query have more than the "
-                f'{self.tokenizer.max_length} tokens that the model takes; long_documents = "cut" cuts it there'
+                f'{self._tokenizer.max_length} tokens that the model takes; long_documents = "cut" cuts it there'
             )
         self._cut += len(cut)
 
@@ -91,13 +94,15 @@ class CrossEncoder:
 
     def _finish(self, logits: Array, _: Batch) -> Float64:
         labels = logits.reshape(len(logits), -1).astype(np.float64)
-        if labels.shape[1] == 1:
+        if labels.shape[1] == 1 and self.score != "second-logit":
             return _as_asked(labels[:, 0], "logit" if self.score == "auto" else self.score)
-        if labels.shape[1] == 2:
-            return _as_asked(labels[:, 1] - labels[:, 0], "probability" if self.score == "auto" else self.score)
-        raise InputError(
-            f"{self.model}: {labels.shape[1]} labels; a reranker has one, or two of which the second counts"
-        )
+        if labels.shape[1] != 2:
+            raise InputError(
+                f"{self.model}: {labels.shape[1]} labels; a reranker has one, or two of which the second counts"
+            )
+        if self.score == "second-logit":
+            return labels[:, 1]
+        return _as_asked(labels[:, 1] - labels[:, 0], "probability" if self.score == "auto" else self.score)
 
 
 def _as_asked(margin: Float64, output: Output) -> Float64:

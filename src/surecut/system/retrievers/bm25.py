@@ -27,8 +27,8 @@ class BM25:
 
     k1: float = 0.9
     b: float = 0.4
-    stemmer: str | None = "english"
-    stopwords: str | None = "english"
+    stemmer: str = "english"  # or "none", or another language that PyStemmer knows
+    stopwords: str = "english"  # or "none", or another list that bm25s knows
     _index: Any = field(default=None, init=False, repr=False)
     _words: Any = field(default=None, init=False, repr=False)
     _ties: Int32 | None = field(default=None, init=False, repr=False)
@@ -71,14 +71,15 @@ class BM25:
     def _tokenizer(self) -> Any:
         bm25s = needed("bm25s", "bm25")
         stem = None
-        if self.stemmer is not None:
+        if self.stemmer != "none":
             try:
                 stem = needed("Stemmer", "bm25").Stemmer(self.stemmer)
             except KeyError:
                 known = ", ".join(needed("Stemmer", "bm25").algorithms())
                 raise InputError(f"unknown stemmer '{self.stemmer}': known are {known}") from None
+        stopwords = None if self.stopwords == "none" else self.stopwords
         try:
-            return bm25s.tokenization.Tokenizer(stemmer=stem, stopwords=self.stopwords)
+            return bm25s.tokenization.Tokenizer(stemmer=stem, stopwords=stopwords)
         except ValueError as error:
             raise InputError(f"unknown stop words: {error}") from None
 
