@@ -50,6 +50,10 @@ class GrowingTable:
     def finished(self) -> bool:
         return (self.folder / "meta.json").exists()
 
+    def meta(self) -> dict[str, Any]:
+        """What a finished table says of itself."""
+        return dict(json.loads((self.folder / "meta.json").read_text(encoding="utf-8")))
+
     def open(self) -> None:
         """Begin, or take up what was begun with the same plan."""
         for name in ("meta.json", UNFINISHED):

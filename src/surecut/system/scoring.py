@@ -34,6 +34,7 @@ def score(recipe: Recipe, folder: Path, watch: Watch = SILENT) -> None:
         table.open()
         if not table.finished:
             _fill(table, recipe, queries, documents, watch)
+        if not table.finished or table.meta()["recipe"] != recipe.text:  # another name or fusion: the same scores
             _finish(table, recipe, queries, documents)
         lock.unlink(missing_ok=True)
 

@@ -47,7 +47,7 @@ class BM25:
         watch.stage("indexing documents", len(documents))
         words = self._tokenizer()
         ids = _WordNumbers(words.streaming_tokenize(_stream(documents, watch)))
-        index = bm25s.BM25(k1=self.k1, b=self.b, method="lucene")
+        index = bm25s.BM25(k1=self.k1, b=self.b, method="lucene", csc_backend="scipy")
         index.index(bm25s.tokenization.Tokenized(ids, words.get_vocab_dict()), show_progress=False)
         index.save(folder, show_progress=False)
         words.save_vocab(str(folder))

@@ -43,8 +43,11 @@ class Dense(BiEncoder):
         """Encode the documents (vectors are shared with whoever uses the same encoder), then link them if asked."""
         vectors = document_vectors(self, documents, watch)
         if self.search_by == "hnsw":
-            faiss = needed("faiss", "faiss")
-            faiss.write_index(self._linked(vectors, watch), str(folder / _GRAPH))
+            graph = self._linked(vectors, watch)
+            try:
+                needed("faiss", "faiss").write_index(graph, str(folder / _GRAPH))
+            except RuntimeError as error:  # what faiss raises when a disk is full
+                raise InputError(f"{folder / _GRAPH}: cannot be written ({str(error).splitlines()[0]})") from None
 
     def _linked(self, vectors: Float32, watch: Watch) -> Any:
         faiss = needed("faiss", "faiss")
