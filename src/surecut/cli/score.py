@@ -25,6 +25,8 @@ def score(
     ] = None,
     json: o.Json = False,
 ) -> None:
+    from rich.markup import escape
+
     from surecut.cli.printing import err, out, print_json
     from surecut.cli.watching import watching
     from surecut.io.table import read_meta
@@ -39,15 +41,13 @@ def score(
     if json:
         print_json({"table": str(folder), **meta})
         return
-    out.print(
-        f"[bold]{meta['name']}[/]: {meta['queries']:,} queries, {meta['documents']:,} documents, in {folder}",
-        soft_wrap=True,
-    )
+    counts = f"{meta['queries']:,} queries, {meta['documents']:,} documents"
+    out.print(f"[bold]{escape(meta['name'])}[/]: {counts}, in {escape(str(folder))}", soft_wrap=True)
     for note in system.reranker.notes():
         err.print(note, style="dim", soft_wrap=True)
     if meta["quality"]:
         print_quality(meta["quality"])
-    out.print(f"Next: surecut calibrate --table {folder} -o cert.json", soft_wrap=True)
+    out.print(f"Next: surecut calibrate --table {escape(str(folder))} -o cert.json", soft_wrap=True)
 
 
 def print_quality(quality: dict[str, Any]) -> None:

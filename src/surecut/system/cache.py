@@ -55,7 +55,11 @@ def locked(path: Path, busy: str | None = None) -> Iterator[None]:
     except ImportError:  # a system without such locks: builds are still whole or not at all
         yield
         return
-    with path.open("w") as file:
+    try:
+        file = path.open("w")
+    except OSError as error:
+        raise InputError(f"{path.parent}: cannot be written ({error.strerror or error})") from None
+    with file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | (fcntl.LOCK_NB if busy else 0))
         except BlockingIOError:

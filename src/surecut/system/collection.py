@@ -53,20 +53,21 @@ class Collection:
     def queries(self) -> Queries:
         """The judged queries, or all of them where there are no judgements, in a fixed order."""
         judged = None if self.qrels is None else set(self.qrels["query_id"].unique())
+        where = self.source.queries_name
         ids: list[str] = []
         texts: list[str] = []
         seen: set[str] = set()
         for query in self.source.queries():
             if query.id in seen:
-                raise InputError(f"{self.source.name}: two queries have the id '{query.id}'")
+                raise InputError(f"{where}: two queries have the id '{query.id}'")
             seen.add(query.id)
             if judged is not None and query.id not in judged:
                 continue
             if not query.text:
-                raise InputError(f"{self.source.name}: query '{query.id}' has no text; give it one, or leave it out")
+                raise InputError(f"{where}: query '{query.id}' has no text; give it one, or leave it out")
             ids.append(query.id)
             texts.append(query.text)
         if not ids:
-            raise InputError(f"{self.source.name}: none of the {len(seen):,} queries is judged; do the ids match?")
+            raise InputError(f"{where}: none of the {len(seen):,} queries is judged; do the ids match?")
         order = np.argsort(hashed(ids, _SAMPLE_SALT), kind="stable")[: self.sample]
         return Queries([ids[i] for i in order], [texts[i] for i in order])

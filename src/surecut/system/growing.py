@@ -52,14 +52,14 @@ class GrowingTable:
 
     def meta(self) -> dict[str, Any]:
         """What a finished table says of itself."""
-        return dict(json.loads((self.folder / "meta.json").read_text(encoding="utf-8")))
+        return _read(self.folder / "meta.json")
 
     def open(self) -> None:
         """Begin, or take up what was begun with the same plan."""
         for name in ("meta.json", UNFINISHED):
             path = self.folder / name
             if path.exists():
-                self._refuse_other_plan(json.loads(path.read_text()).get("plan"))
+                self._refuse_other_plan(_read(path).get("plan"))
                 return
         if (self.folder / "candidates.parquet").exists() or (self.folder / "candidates").exists():
             raise InputError(f"{self.folder}: holds a score table that was made otherwise; name another folder with -o")
@@ -86,7 +86,7 @@ class GrowingTable:
         (self.folder / "candidates").mkdir(exist_ok=True)
         for part, blocks in self._parts():
             if not self._part(part).exists() and all(self._block(block).exists() for block in blocks):
-                rows = pl.concat([pl.read_parquet(self._block(block)) for block in blocks])
+                rows = pl.concat([pl.read_parquet(self._block(block), glob=False) for block in blocks])
                 write_atomically(self._part(part), as_parquet(rows))
             if self._part(part).exists():
                 for block in blocks:
@@ -94,7 +94,7 @@ class GrowingTable:
 
     def rows(self) -> pl.DataFrame:
         """All parts, once they are there."""
-        return pl.concat([pl.read_parquet(self._part(part)) for part, _ in self._parts()])
+        return pl.concat([pl.read_parquet(self._part(part), glob=False) for part, _ in self._parts()])
 
     def finish(self, qrels: pl.DataFrame | None, meta: Mapping[str, Any]) -> None:
         """Everything is scored: judgements, then meta.json, which makes it a table."""
@@ -102,6 +102,10 @@ class GrowingTable:
             write_atomically(self.folder / "qrels.parquet", as_parquet(qrels))
         described = {**meta, "plan": self.plan}
         write_atomically(self.folder / "meta.json", json.dumps(described, indent=2, sort_keys=True) + "\n")
+        self.tidy()
+
+    def tidy(self) -> None:
+        """Remove what only a growing table needs."""
         (self.folder / UNFINISHED).unlink(missing_ok=True)
         shutil.rmtree(self.folder / "blocks", ignore_errors=True)
 
@@ -123,3 +127,13 @@ class GrowingTable:
             f"{self.folder}: was begun with another {' and '.join(differs) or 'recipe'}; name another folder with -o, "
             "or remove this one"
         )
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        found = None
+    if not isinstance(found, dict):
+        raise InputError(f"{path}: damaged; name another folder with -o, or remove this one")
+    return found

@@ -78,14 +78,17 @@ def encode_documents(encoder: SparseEncoder, documents: TextStore, folder: Path,
             watch.advance(len(places))
     parts = [np.load(_block(folder, start)) for start in starts]
     lengths = np.concatenate([np.diff(part["ends"], prepend=0) for part in parts])
-    weights = Weights(
+    return Weights(
         np.cumsum(lengths),
         np.concatenate([part["terms"] for part in parts]),
         np.concatenate([part["weights"] for part in parts]),
     )
-    for start in starts:
-        _block(folder, start).unlink()
-    return weights
+
+
+def forget_blocks(folder: Path) -> None:
+    """Remove what the encoding left, once the index is saved."""
+    for path in folder.glob("weights-*.npz"):
+        path.unlink()
 
 
 def _block(folder: Path, start: int) -> Path:

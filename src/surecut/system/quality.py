@@ -15,9 +15,11 @@ _TUNE_SHARE = 0.2  # as calibrate sets aside, and by the same hash: the same que
 
 
 def quality(rows: pl.DataFrame, qrels: pl.DataFrame | None, fusion: FusionSection) -> dict[str, Any] | None:
-    """The measure of each stage over the judged queries that did not choose the weight; None if too few are judged."""
+    """The measure of each stage over the judged queries that did not choose the weight; None if too little is."""
     data = None if qrels is None else from_frame(rows, qrels)
     if data is None or int(data.judged.sum()) < 2 * FEWEST:
+        return None
+    if not (data.grades > 0).any():
         return None
     measure = as_measure(fusion.measure)
     judged, beta, tuned_on = judged_only(data), fusion.beta, 0

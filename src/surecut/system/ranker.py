@@ -13,6 +13,7 @@ from surecut.errors import InputError
 from surecut.system.collection import Queries
 from surecut.system.recipe import Recipe, read_recipe
 from surecut.system.retrievers import ready
+from surecut.system.runs import RunFile
 from surecut.system.topk import Hits
 from surecut.system.watching import SILENT, Watch
 
@@ -73,6 +74,8 @@ class Ranker:
         """The final list for a query, its best k documents if asked."""
         if not query.strip():
             raise InputError("the query has no text")
+        if isinstance(self.recipe.retriever, RunFile) or isinstance(self.recipe.reranker, RunFile):
+            raise InputError(f"{self.recipe.path}: a run file knows no new query; rank needs stages that can compute")
         queries = Queries(["query"], [query])
         times = [time.perf_counter()]
         hits = self.retrieve(queries)[0]

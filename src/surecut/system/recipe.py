@@ -10,6 +10,8 @@ from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from surecut.errors import InputError
+from surecut.fusion import check_fusion
+from surecut.measures import as_measure
 from surecut.registry import unknown
 from surecut.system.collection import Collection
 from surecut.system.rerankers import RERANKERS, Reranker
@@ -37,6 +39,8 @@ class CollectionSection:
         given = [name for name in ("beir", "ir_datasets", "documents") if getattr(self, name) is not None]
         if len(given) != 1:
             raise InputError("name the collection by one of beir, ir_datasets or documents")
+        if not self.split:
+            raise InputError("split = []: name at least one")
         if self.beir is not None:
             return Beir(self.beir, [self.split] if isinstance(self.split, str) else self.split)
         if self.ir_datasets is not None:
@@ -52,6 +56,10 @@ class FusionSection:
 
     beta: float | Literal["fit"] = 0.0
     measure: str = "RR@10"
+
+    def __post_init__(self) -> None:
+        check_fusion(self.beta)
+        as_measure(self.measure)
 
 
 @dataclass(frozen=True)

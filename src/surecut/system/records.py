@@ -3,7 +3,10 @@
 import gzip
 import io
 import json
+import zipfile
+import zlib
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
@@ -30,16 +33,23 @@ def read_records(path: Path) -> Iterator[Document]:
 
 def read_lines(opener: Opener, name: str) -> Iterator[Document]:
     """One record a line of JSON."""
-    with opener() as raw:
-        number = 0
+    number = 0
+    with opener() as raw, readable(name):
         try:
             for number, line in enumerate(io.TextIOWrapper(raw, encoding="utf-8"), start=1):
                 if line.strip():
                     yield _record(_parsed(line, f"{name}, line {number:,}"), f"{name}, line {number:,}")
         except UnicodeDecodeError:
             raise InputError(f"{name}, line {number + 1:,} or later: not UTF-8") from None
-        except (OSError, EOFError) as error:
-            raise InputError(f"{name}: {error}") from None
+
+
+@contextmanager
+def readable(name: str) -> Iterator[None]:
+    """A file that turns out to be damaged while it is read is named."""
+    try:
+        yield
+    except (OSError, EOFError, zlib.error, zipfile.BadZipFile, pl.exceptions.PolarsError) as error:
+        raise InputError(f"{name}: damaged, or not what its name says ({str(error).splitlines()[0]})") from None
 
 
 def _unpacked(path: Path) -> IO[bytes]:
@@ -50,14 +60,11 @@ def _unpacked(path: Path) -> IO[bytes]:
 
 
 def _parquet(path: Path) -> Iterator[Document]:
-    try:
+    with readable(str(path)):
         scan = pl.scan_parquet(path, glob=False)
-        height = int(scan.select(pl.len()).collect().item())
-    except (OSError, pl.exceptions.PolarsError) as error:
-        raise InputError(f"{path}: not readable as Parquet ({str(error).splitlines()[0]})") from None
-    for start in range(0, height, _ROWS):
-        for number, row in enumerate(scan.slice(start, _ROWS).collect().iter_rows(named=True), start=start + 1):
-            yield _record(row, f"{path}, row {number:,}")
+        for start in range(0, int(scan.select(pl.len()).collect().item()), _ROWS):
+            for number, row in enumerate(scan.slice(start, _ROWS).collect().iter_rows(named=True), start=start + 1):
+                yield _record(row, f"{path}, row {number:,}")
 
 
 def _parsed(line: str, where: str) -> Any:
@@ -77,4 +84,9 @@ def _record(fields: Any, where: str) -> Document:
     title = fields.get("title") or ""
     if not isinstance(text, str) or not isinstance(title, str):
         raise InputError(f"{where}: '{name}' has no text (a field {' or '.join(_TEXTS[:3])})")
-    return Document(str(name), title_and_text(title, text))
+    document = Document(str(name), title_and_text(title, text))
+    try:
+        f"{document.id}{document.text}".encode()
+    except UnicodeEncodeError:
+        raise InputError(f"{where}: holds half of a surrogate pair, which is no text") from None
+    return document

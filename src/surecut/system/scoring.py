@@ -34,8 +34,9 @@ def score(recipe: Recipe, folder: Path, watch: Watch = SILENT) -> None:
         table.open()
         if not table.finished:
             _fill(table, recipe, queries, documents, watch)
-        if not table.finished or table.meta()["recipe"] != recipe.text:  # another name or fusion: the same scores
+        if not table.finished or _described_otherwise(table, recipe, queries):
             _finish(table, recipe, queries, documents)
+        table.tidy()
         lock.unlink(missing_ok=True)
 
 
@@ -87,10 +88,27 @@ def _rows(recipe: Recipe, queries: Queries, hits: Sequence[Hits], documents: Tex
     )
 
 
-def _finish(table: GrowingTable, recipe: Recipe, queries: Queries, documents: TextStore) -> None:
+def _described_otherwise(table: GrowingTable, recipe: Recipe, queries: Queries) -> bool:
+    """The same scores under another name, with another fusion or other judgements."""
+    meta = table.meta()
+    return meta.get("recipe") != recipe.text or meta.get("judgements") != _hash(_judgements(recipe, queries))
+
+
+def _judgements(recipe: Recipe, queries: Queries) -> pl.DataFrame | None:
     qrels = recipe.collection.qrels
-    if qrels is not None:
-        qrels = qrels.filter(pl.col("query_id").is_in(list(queries.ids))).sort("query_id", "doc_id")
+    if qrels is None:
+        return None
+    return qrels.filter(pl.col("query_id").is_in(list(queries.ids))).sort("query_id", "doc_id")
+
+
+def _hash(qrels: pl.DataFrame | None) -> str | None:
+    return None if qrels is None else digest(qrels.write_csv())
+
+
+def _finish(table: GrowingTable, recipe: Recipe, queries: Queries, documents: TextStore) -> None:
+    qrels, rows = _judgements(recipe, queries), table.rows()
+    if not rows.height:
+        raise InputError(f"{recipe.path}: nothing was retrieved for any of the {len(queries):,} queries")
     table.finish(
         qrels,
         {
@@ -101,6 +119,7 @@ def _finish(table: GrowingTable, recipe: Recipe, queries: Queries, documents: Te
             "queries": len(queries),
             "documents": len(documents),
             "fingerprints": {part: table.plan[part] for part in ("retriever", "reranker", "documents", "queries")},
-            "quality": quality(table.rows(), qrels, recipe.fusion),
+            "judgements": _hash(qrels),
+            "quality": quality(rows, qrels, recipe.fusion),
         },
     )

@@ -12,7 +12,7 @@ from surecut.alignment import QREL_COLUMNS
 from surecut.errors import InputError
 from surecut.io.trec import read_qrels
 from surecut.system.extras import needed
-from surecut.system.records import read_lines, read_records
+from surecut.system.records import read_lines, read_records, readable
 from surecut.system.texts import Document, title_and_text
 
 
@@ -21,6 +21,11 @@ class Source(Protocol):
 
     @property
     def name(self) -> str: ...
+
+    @property
+    def queries_name(self) -> str:
+        """Where its queries are, for whoever has to mend them."""
+        ...
 
     def identity(self) -> list[Any]:
         """What tells its documents from other ones, and a changed file from an unchanged one, without reading it."""
@@ -46,6 +51,10 @@ class Beir:
     def name(self) -> str:
         return str(self.path)
 
+    @property
+    def queries_name(self) -> str:
+        return f"{self.path}/queries.jsonl"
+
     def identity(self) -> list[Any]:
         return _stamp(self.path if self.path.is_file() else self.path / "corpus.jsonl")
 
@@ -53,13 +62,13 @@ class Beir:
         return read_lines(lambda: self._open("corpus.jsonl"), f"{self.path}/corpus.jsonl")
 
     def queries(self) -> Iterator[Document]:
-        return read_lines(lambda: self._open("queries.jsonl"), f"{self.path}/queries.jsonl")
+        return read_lines(lambda: self._open("queries.jsonl"), self.queries_name)
 
     def qrels(self) -> pl.DataFrame:
         parts = []
         for split in self.splits:
             member = f"qrels/{split}.tsv"
-            with self._open(member) as file:
+            with self._open(member) as file, readable(f"{self.path}/{member}"):
                 parts.append(read_qrels(f"{self.path}/{member}", file.read()))
         return pl.concat(parts)
 
@@ -90,6 +99,10 @@ class Files:
     def name(self) -> str:
         return str(self.documents_path)
 
+    @property
+    def queries_name(self) -> str:
+        return str(self.queries_path)
+
     def identity(self) -> list[Any]:
         return _stamp(self.documents_path)
 
@@ -113,7 +126,12 @@ class IrDataset:
     def name(self) -> str:
         return self.dataset_id
 
+    @property
+    def queries_name(self) -> str:
+        return self.dataset_id
+
     def identity(self) -> list[Any]:
+        self._load()  # refuses a name that is not known
         return ["ir_datasets", needed("ir_datasets", "ir-datasets").docs_parent_id(self.dataset_id)]
 
     def documents(self) -> Iterator[Document]:

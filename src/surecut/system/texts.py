@@ -97,7 +97,7 @@ def _stream(documents: Iterable[Document], folder: Path, digest: Any) -> int:
     with _Writer(folder / "ids") as ids, _Writer(folder / "texts") as texts:
         for document in documents:
             for writer, string in ((ids, document.id), (texts, document.text)):
-                content = string.encode("utf-8", "surrogatepass")
+                content = string.encode()
                 digest.update(len(content).to_bytes(8, "little") + content)
                 writer.append(content)
     return len(ids)

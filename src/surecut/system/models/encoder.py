@@ -1,5 +1,6 @@
 """Bi-encoders: a text becomes a vector, whatever it is compared with."""
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -69,7 +70,7 @@ class TextEncoder:
         self.folder = folder
         self._options = options
         self._onnx = find_onnx(folder, options.file)
-        self._by_library = self._onnx is None and (folder / "modules.json").is_file()
+        self._by_library = _needs_library(folder, self._onnx, options)
         self.max_length = longest_text(folder, options.max_length)
         self.normalise = _normalises(folder) if options.normalise is None else options.normalise
         self._words = folder if options.tokenizer is None else find_model(options.tokenizer)
@@ -105,7 +106,11 @@ class TextEncoder:
 
     def _sentence_transformers(self) -> Encode:
         library = needed("sentence_transformers", "torch")
-        model = library.SentenceTransformer(str(self.folder), device=self._options.device)
+        try:
+            model = library.SentenceTransformer(str(self.folder), device=self._options.device)
+        except Exception as error:  # torch, safetensors and transformers each raise their own
+            reason = str(error).strip().splitlines() or [type(error).__name__]
+            raise InputError(f"{self.folder}: cannot be loaded by sentence-transformers ({reason[0]})") from None
         model.max_seq_length = self.max_length
         size = self._options.batch_size or 32
         return lambda texts: model.encode(list(texts), batch_size=size, show_progress_bar=False, convert_to_numpy=True)
@@ -133,9 +138,29 @@ def _pooling(folder: Path) -> Pooling:
     return "auto"
 
 
+def _needs_library(folder: Path, onnx: Path | None, options: BiEncoder) -> bool:
+    """sentence-transformers runs a folder of its own; surecut where an ONNX file or an option asks for another way."""
+    steps = _steps(folder)
+    asked_otherwise = options.file is not None or options.pooling != "auto" or options.normalise is False
+    odd = steps - {"Transformer", "Pooling", "Normalize"}
+    if odd and asked_otherwise:
+        raise InputError(
+            f"{folder}: has a step {min(odd)}, which only sentence-transformers takes: leave out file, pooling and "
+            "normalise"
+        )
+    return bool(odd) or (bool(steps) and onnx is None and not asked_otherwise)
+
+
 def _normalises(folder: Path) -> bool:
-    return any((folder / "modules.json").is_file() and "Normalize" in line for line in _lines(folder / "modules.json"))
+    return "Normalize" in _steps(folder)
 
 
-def _lines(path: Path) -> list[str]:
-    return path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
+def _steps(folder: Path) -> set[str]:
+    """The modules that a sentence-transformers folder lists."""
+    path = folder / "modules.json"
+    if not path.is_file():
+        return set()
+    try:
+        return {str(step["type"]).rpartition(".")[2] for step in json.loads(path.read_text(encoding="utf-8"))}
+    except (OSError, ValueError, TypeError, KeyError):
+        raise InputError(f"{path}: not a list of modules") from None

@@ -59,7 +59,10 @@ def longest_text(folder: Path, asked: int | None) -> int:
 
 def fingerprint(folder: Path, weights: Path | None = None, tokenizer: Path | None = None) -> str:
     """A hash over the weights and settings; the place of the folder is not in it."""
-    files = [weights] if weights is not None else _found(folder, _WEIGHTS)
+    if weights is None:
+        files = _found(folder, _WEIGHTS)
+    else:  # a large model keeps its tensors beside the graph
+        files = [weights, *_found(weights.parent, (f"{weights.name}?data",))]
     if not files:
         raise InputError(f"{folder}: no weights; a model folder holds model.onnx or model.safetensors")
     total = hashlib.blake2b(digest_size=16)

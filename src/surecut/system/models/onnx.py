@@ -44,6 +44,7 @@ class OnnxModel:
             self._session = runtime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
         except Exception as error:  # the runtime's errors share no base of their own
             raise InputError(f"{path}: not a model that onnxruntime can run ({str(error).splitlines()[0]})") from None
+        self._path = path
         self._inputs = {each.name for each in self._session.get_inputs()}
         self._outputs = [each.name for each in self._session.get_outputs()]
         self.workers = cores()
@@ -51,6 +52,9 @@ class OnnxModel:
 
     def __call__(self, batch: Batch) -> Array:
         given: dict[str, Any] = {"input_ids": batch.ids, "attention_mask": batch.mask, "token_type_ids": batch.types}
-        outputs = self._session.run(self._outputs[:1], {name: given[name] for name in self._inputs if name in given})
-        result: Array = outputs[0]
+        inputs = {name: given[name] for name in self._inputs if name in given}
+        try:
+            result: Array = self._session.run(self._outputs[:1], inputs)[0]
+        except Exception as error:  # the runtime's errors share no base of their own
+            raise InputError(f"{self._path}: cannot read these tokens ({str(error).splitlines()[0]})") from None
         return result

@@ -1,5 +1,6 @@
 """transformers checkpoints on torch, each as a network that takes tokens and gives one array."""
 
+import inspect
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -28,7 +29,7 @@ class TorchModel:
         except (RuntimeError, AssertionError) as error:
             raise InputError(f"device = '{self._device}': {str(error).splitlines()[0]}") from None
         self._output = output
-        self._takes_types = "token_type_ids" in module.forward.__code__.co_varnames
+        self._takes_types = "token_type_ids" in inspect.signature(module.forward).parameters
         self.batch_size = batch_size or _BATCH
 
     def __call__(self, batch: Batch) -> Array:
@@ -53,7 +54,7 @@ def load_encoder(folder: Path, batch_size: int | None, device: str | None) -> To
     if _architecture(folder) in ("DPRContextEncoder", "DPRQuestionEncoder"):
         module = _loaded(_architecture(folder), folder)
         return TorchModel(module, lambda output, mask: output.pooler_output, batch_size, device)
-    module = _loaded("AutoModel", folder)
+    module = _loaded("AutoModel", folder, unread=("pooler",))
     return TorchModel(module, lambda output, mask: output.last_hidden_state, batch_size, device)
 
 
@@ -100,14 +101,15 @@ def _weights(folder: Path) -> dict[str, Any]:
     return {name.removeprefix("coil_encoder."): tensor for name, tensor in tensors.items()}
 
 
-def _loaded(name: str, folder: Path) -> Any:
+def _loaded(name: str, folder: Path, unread: tuple[str, ...] = ()) -> Any:
+    """A checkpoint whose weights are all there, but for parts that nobody reads."""
     transformers = needed("transformers", "torch")
     needed("torch", "torch")
     kind = getattr(transformers, name)
     module, found = _quietly(lambda: kind.from_pretrained(folder, output_loading_info=True), folder)
-    heads = [key for key in found["missing_keys"] if "pooler" not in key and "position_ids" not in key]
-    if heads:
-        raise InputError(f"{folder}: the checkpoint has no weights for {heads[0]}; it was not trained for this")
+    missing = [key for key in sorted(found["missing_keys"]) if not any(part in key for part in unread)]
+    if missing:
+        raise InputError(f"{folder}: the checkpoint has no weights for {missing[0]}; it was not trained for this")
     return module
 
 

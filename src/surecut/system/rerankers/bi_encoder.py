@@ -11,7 +11,7 @@ from surecut.system.collection import Queries
 from surecut.system.models.encoder import BiEncoder
 from surecut.system.texts import TextStore
 from surecut.system.topk import Hits
-from surecut.system.vectors import document_vectors
+from surecut.system.vectors import document_vectors, inner_products
 from surecut.system.watching import SILENT, Watch
 
 
@@ -33,11 +33,9 @@ class BiEncoderReranker(BiEncoder):
         return []
 
     def rerank(self, queries: Queries, hits: Sequence[Hits], documents: TextStore) -> list[Float64]:
-        vectors = self.queries(queries.texts).astype(np.float64)
-        return [self._products(each, vector) for each, vector in zip(hits, vectors, strict=True)]
-
-    def _products(self, hits: Hits, vector: Float64) -> Float64:
-        """Each product summed on its own, so that it is the same whatever the others are; as exact as the vectors."""
         assert self._vectors is not None
-        products: Float64 = (self._vectors[hits.documents].astype(np.float64) * vector).sum(axis=1)
-        return products.astype(np.float32).astype(np.float64)
+        vectors = self.queries(queries.texts)
+        return [
+            inner_products(self._vectors, each.documents, vector).astype(np.float64)
+            for each, vector in zip(hits, vectors, strict=True)
+        ]

@@ -34,7 +34,7 @@ class BM25:
     _ties: Int32 | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        if self.k1 < 0 or not 0 <= self.b <= 1:
+        if not 0 <= self.k1 < np.inf or not 0 <= self.b <= 1:
             raise InputError(f"bm25 needs k1 of at least 0 and b between 0 and 1, not {self.k1:g} and {self.b:g}")
 
     @property

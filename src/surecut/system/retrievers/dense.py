@@ -14,11 +14,13 @@ from surecut.system.extras import needed
 from surecut.system.models.batches import cores
 from surecut.system.models.encoder import BiEncoder
 from surecut.system.texts import TextStore
-from surecut.system.topk import Hits, ranked
-from surecut.system.vectors import document_vectors
+from surecut.system.topk import Hits, best, ranked
+from surecut.system.vectors import document_vectors, inner_products
 from surecut.system.watching import SILENT, Watch
 
 _ROWS = 262_144  # documents compared at a time, so that memory does not grow with the collection
+_PIECE = 16_384  # documents scored at a time in double precision
+_SPARE = 32  # found beyond the depth, so that rounding in faiss decides nothing
 _GRAPH = "hnsw.faiss"
 
 
@@ -70,20 +72,39 @@ class Dense(BiEncoder):
             self._graph = faiss.read_index(str(folder / _GRAPH), faiss.IO_FLAG_MMAP)
 
     def search(self, queries: Queries, k: int) -> list[Hits]:
-        assert self._ties is not None
-        vectors = self.queries(queries.texts)
-        scores, numbers = self._in_graph(vectors, k) if self.search_by == "hnsw" else self._in_all(vectors, k)
-        found = numbers >= 0
-        return [ranked(numbers[q][found[q]], scores[q][found[q]], self._ties, k) for q in range(len(queries))]
-
-    def _in_graph(self, vectors: Float32, k: int) -> tuple[Float32, Int64]:
-        if k > self.ef_search:
+        """faiss finds a few more than k, which are scored anew one by one: its own last bits depend on the batch."""
+        assert self._vectors is not None
+        if self.search_by == "hnsw" and k > self.ef_search:
             raise InputError(f"ef_search = {self.ef_search} must be at least the depth, {k}")
-        self._graph.hnsw.efSearch = self.ef_search
-        scores, numbers = self._graph.search(vectors, k)
-        return scores, numbers
+        vectors = self.queries(queries.texts)
+        wanted = min(k + _SPARE, len(self._vectors))
+        found = self._in_graph(vectors, wanted) if self.search_by == "hnsw" else self._in_all(vectors, wanted)
+        return [self._best(numbers[numbers >= 0], vector, k) for numbers, vector in zip(found, vectors, strict=True)]
 
-    def _in_all(self, vectors: Float32, k: int) -> tuple[Float32, Int64]:
+    def _best(self, numbers: Int64, query: Float32, k: int) -> Hits:
+        assert self._ties is not None
+        assert self._vectors is not None
+        scores = inner_products(self._vectors, numbers, query)
+        hits = ranked(numbers, scores, self._ties, k)
+        cut_off = hits.scores.size == k < numbers.size < len(self._vectors)
+        if self.search_by == "exact" and cut_off and scores.min() == hits.scores[-1]:
+            return self._best_of_all(query, k)  # so many are equal that faiss may have left the better ids out
+        return hits
+
+    def _best_of_all(self, query: Float32, k: int) -> Hits:
+        assert self._ties is not None
+        assert self._vectors is not None
+        size = len(self._vectors)
+        pieces = (np.arange(start, min(start + _PIECE, size)) for start in range(0, size, _PIECE))
+        scores = np.concatenate([inner_products(self._vectors, piece, query) for piece in pieces])
+        return best(scores, self._ties, k)
+
+    def _in_graph(self, vectors: Float32, k: int) -> Int64:
+        self._graph.hnsw.efSearch = max(self.ef_search, k)
+        numbers: Int64 = self._graph.search(vectors, k)[1]
+        return numbers
+
+    def _in_all(self, vectors: Float32, k: int) -> Int64:
         """The best of each slice of documents, then the best of those."""
         assert self._vectors is not None
         faiss = needed("faiss", "faiss")
@@ -94,6 +115,6 @@ class Dense(BiEncoder):
             here, there = faiss.knn(vectors, part, min(k, len(part)), metric=faiss.METRIC_INNER_PRODUCT)
             scores = np.concatenate((scores, here), axis=1)
             numbers = np.concatenate((numbers, there + start), axis=1)
-            best = np.argsort(-scores, axis=1, kind="stable")[:, :k]
-            scores, numbers = np.take_along_axis(scores, best, 1), np.take_along_axis(numbers, best, 1)
-        return scores, numbers
+            order = np.argsort(-scores, axis=1, kind="stable")[:, :k]
+            scores, numbers = np.take_along_axis(scores, order, 1), np.take_along_axis(numbers, order, 1)
+        return numbers

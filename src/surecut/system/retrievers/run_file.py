@@ -6,7 +6,6 @@ from pathlib import Path
 import numpy as np
 
 from surecut.arrays import Int32
-from surecut.errors import InputError
 from surecut.system.collection import Queries
 from surecut.system.runs import RunFile
 from surecut.system.texts import TextStore
@@ -29,10 +28,5 @@ class RunRetriever(RunFile):
 
     def search(self, queries: Queries, k: int) -> list[Hits]:
         assert self._ties is not None
-        hits = []
-        for query in queries.ids:
-            numbers, scores = self.of(query)
-            hits.append(ranked(numbers, scores.astype(np.float32), self._ties, k))
-        if not any(each.documents.size for each in hits):
-            raise InputError(f"{self.run}: has none of these queries ('{queries.ids[0]}' for one); a run cannot search")
-        return hits
+        found = (self.of(query) for query in queries.ids)
+        return [ranked(numbers, scores.astype(np.float32), self._ties, k) for numbers, scores in found]

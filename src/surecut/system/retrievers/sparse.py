@@ -8,7 +8,7 @@ from typing import ClassVar
 from surecut.arrays import Int32
 from surecut.system.cache import digest
 from surecut.system.collection import Queries
-from surecut.system.impacts import ImpactIndex, encode_documents
+from surecut.system.impacts import ImpactIndex, encode_documents, forget_blocks
 from surecut.system.models.sparse import Kind, SparseModel
 from surecut.system.texts import TextStore
 from surecut.system.topk import Hits
@@ -28,6 +28,7 @@ class Sparse(SparseModel):
 
     def index(self, documents: TextStore, folder: Path, watch: Watch = SILENT) -> None:
         ImpactIndex.of(encode_documents(self.of_documents, documents, folder, watch)).save(folder)
+        forget_blocks(folder)
 
     def load(self, folder: Path, documents: TextStore) -> None:
         self._index = ImpactIndex.load(folder)

@@ -1,0 +1,124 @@
+"""A table that grows: blocks, then parts, then a whole table; another plan is another table."""
+
+import json
+
+import polars as pl
+import pytest
+
+from surecut import InputError, read_table
+from surecut.system.growing import GrowingTable
+
+PLAN = {"depth": 4, "retriever": "one", "reranker": "two"}
+
+
+def rows(block, depth=4):
+    """What a block of queries would give."""
+    numbers = [(query, place) for query in range(block.start, block.end) for place in range(depth)]
+    return pl.DataFrame(
+        {
+            "query_id": [f"q{query:02d}" for query, _ in numbers],
+            "doc_id": [f"d{depth - place}" for _, place in numbers],
+            "retriever": pl.Series([float(-place) for _, place in numbers], dtype=pl.Float32),
+            "reranker": [float(query + place) for query, place in numbers],
+        }
+    )
+
+
+@pytest.fixture
+def table(tmp_path):
+    return lambda plan=PLAN, queries=23, block_pairs=20: GrowingTable(tmp_path / "t", plan, queries, 4, block_pairs)
+
+
+def filled(table):
+    table.open()
+    for block in table.missing():
+        table.write(block, rows(block))
+    table.gather()
+    table.finish(None, {"name": "grown"})
+
+
+@pytest.mark.parametrize(("pairs", "sizes"), [(20, [5, 5, 5, 5, 3]), (1, [1] * 23), (1000, [23])])
+def test_blocks_hold_every_query_once(table, pairs, sizes):
+    blocks = table(block_pairs=pairs).blocks
+    assert [block.end - block.start for block in blocks] == sizes
+    assert [block.start for block in blocks] == [sum(sizes[:place]) for place in range(len(sizes))]
+
+
+def test_blocks_searched_together_are_all_blocks_whatever_is_missing(table, monkeypatch):
+    monkeypatch.setattr("surecut.system.growing._QUERIES_PER_SEARCH", 10)
+    growing = table()
+    before = list(growing.searched_together())
+    assert [[block.number for block in blocks] for blocks in before] == [[0, 1], [2, 3], [4]]
+    growing.open()
+    growing.write(growing.blocks[1], rows(growing.blocks[1]))
+    assert list(growing.searched_together()) == before
+
+
+@pytest.mark.parametrize("rows_per_part", [1_000_000, 40, 1])
+def test_parts_hold_what_the_blocks_held(table, tmp_path, monkeypatch, rows_per_part):
+    monkeypatch.setattr("surecut.system.growing._ROWS_PER_PART", rows_per_part)
+    filled(table())
+    parts = sorted((tmp_path / "t" / "candidates").iterdir())
+    assert len(parts) == {1_000_000: 1, 40: 3, 1: 5}[rows_per_part]
+    whole = pl.concat([rows(block) for block in table().blocks])
+    assert pl.concat([pl.read_parquet(part) for part in parts]).equals(whole)
+    assert len(read_table(tmp_path / "t")) == 23
+
+
+def test_a_part_is_made_once_all_its_blocks_are_there(table, tmp_path, monkeypatch):
+    monkeypatch.setattr("surecut.system.growing._ROWS_PER_PART", 40)
+    growing = table()
+    growing.open()
+    for number in (0, 1, 2):
+        growing.write(growing.blocks[number], rows(growing.blocks[number]))
+    growing.gather()
+    assert [each.name for each in (tmp_path / "t" / "candidates").iterdir()] == ["part-00000.parquet"]
+    assert [each.name for each in (tmp_path / "t" / "blocks").iterdir()] == ["block-0000002.parquet"]
+    assert [block.number for block in table().missing()] == [3, 4]
+
+
+def test_only_a_whole_table_is_read(table, tmp_path):
+    growing = table()
+    growing.open()
+    for block in growing.missing():
+        growing.write(block, rows(block))
+        with pytest.raises(InputError, match="not finished; run surecut score again"):
+            read_table(tmp_path / "t")
+    growing.gather()
+    with pytest.raises(InputError, match="not finished"):
+        read_table(tmp_path / "t")
+    growing.finish(None, {})
+    assert len(read_table(tmp_path / "t")) == 23
+    assert sorted(each.name for each in (tmp_path / "t").iterdir()) == ["candidates", "meta.json"]
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_another_plan_is_refused_with_what_differs(table, whole):
+    if whole:
+        filled(table())
+    else:
+        table().open()
+    table().open()
+    with pytest.raises(InputError, match="was begun with another depth and reranker; name another folder with -o"):
+        table({**PLAN, "depth": 5, "reranker": "three"}).open()
+
+
+def test_a_table_of_other_origin_is_refused(table, tmp_path):
+    (tmp_path / "t").mkdir()
+    (tmp_path / "t" / "candidates.parquet").touch()
+    with pytest.raises(InputError, match="holds a score table that was made otherwise"):
+        table().open()
+
+
+@pytest.mark.parametrize("name", ["meta.json", "unfinished.json"])
+@pytest.mark.parametrize("content", ["{", "[1]", "null"])
+def test_a_broken_plan_is_named(table, tmp_path, name, content):
+    (tmp_path / "t").mkdir()
+    (tmp_path / "t" / name).write_text(content)
+    with pytest.raises(InputError, match=rf"{name}|begun with another"):
+        table().open()
+
+
+def test_meta_holds_the_plan_and_what_it_is_given(table, tmp_path):
+    filled(table())
+    assert json.loads((tmp_path / "t" / "meta.json").read_text()) == {"name": "grown", "plan": PLAN}

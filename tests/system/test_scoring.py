@@ -1,0 +1,379 @@
+"""From a recipe to a table: whatever stops it, the finished table is the same bytes."""
+
+import json
+import os
+import resource
+import shutil
+import subprocess
+import sys
+import time
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import ir_measures
+import numpy as np
+import polars as pl
+import pytest
+
+import surecut as sc
+from surecut import InputError, read_table
+from surecut.system.cache import locked
+from surecut.system.recipe import read_recipe
+from surecut.system.retrievers import ready
+from surecut.system.scoring import score
+from surecut.system.vectors import document_vectors
+from surecut.system.watching import Watch
+from tests.system.making import write_beir, write_lines
+
+COMMAND = (sys.executable, "-m", "surecut", "score")
+
+
+def contents(folder):
+    """Every file of a folder."""
+    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+class After(Watch):
+    """Does something once so many blocks are written."""
+
+    def __init__(self, blocks, act):
+        self._left, self._act = blocks, act
+
+    def advance(self, units, pairs=0):
+        self._left -= pairs > 0
+        if not self._left:
+            self._act()
+
+
+def stop():
+    raise KeyboardInterrupt
+
+
+def in_small_blocks(path):
+    """A recipe that writes after every 6 queries."""
+    recipe = read_recipe(path)
+    recipe.reranker.pairs_per_block = 320
+    return recipe
+
+
+@pytest.fixture
+def small_parts(monkeypatch):
+    """Three blocks a part."""
+    monkeypatch.setattr("surecut.system.growing._ROWS_PER_PART", 1100)
+
+
+def test_a_table_holds_what_the_stages_say(scored, collection):
+    recipe = read_recipe(scored.recipe)
+    ready(recipe.retriever, collection.documents)
+    hits = recipe.retriever.search(collection.queries, 50)
+    scores = recipe.reranker.rerank(collection.queries, hits, collection.documents)
+    table = pl.read_parquet(scored.folder / "candidates" / "*.parquet")
+    assert (
+        table["query_id"].to_list()
+        == np.repeat(collection.queries.ids, [each.documents.size for each in hits]).tolist()
+    )
+    assert table["doc_id"].to_list() == collection.documents.ids.take(np.concatenate([each.documents for each in hits]))
+    assert table["retriever"].to_numpy().tobytes() == np.concatenate([each.scores for each in hits]).tobytes()
+    assert table["reranker"].to_numpy() == pytest.approx(np.concatenate(scores), rel=1e-5, abs=1e-5)
+    assert [str(table.schema[name]) for name in ("retriever", "reranker")] == ["Float32", "Float64"]
+
+
+def test_meta_says_how_it_was_made_without_a_time_or_a_place(scored):
+    meta = json.loads((scored.folder / "meta.json").read_text())
+    assert (meta["name"], meta["depth"], meta["queries"], meta["documents"]) == ("tiny", 50, 80, 300)
+    assert set(meta["fingerprints"]) == {"retriever", "reranker", "documents", "queries"}
+    assert str(scored.folder) not in json.dumps(meta)
+    assert read_table(scored.folder).system == {part: meta["fingerprints"][part] for part in ("retriever", "reranker")}
+
+
+def test_judgements_of_the_scored_queries_are_in_the_table(recipe, beir, tmp_path):
+    score(read_recipe(recipe(collection=f'beir = "{beir}"\nsample = 40')), tmp_path / "t")
+    qrels = pl.read_parquet(tmp_path / "t" / "qrels.parquet")
+    assert qrels.height == 40
+    assert set(qrels["query_id"]) == set(read_table(tmp_path / "t").query_ids)
+
+
+def test_the_fusion_weight_is_the_one_calibrate_finds(scored):
+    quality = json.loads((scored.folder / "meta.json").read_text())["quality"]
+    certificate = sc.calibrate(scored.data, target=sc.max_drop(0.2), fusion="fit")
+    assert quality["beta"] == certificate.fusion["beta"]
+    assert 0 < quality["beta"] < 1
+    assert quality["fused"] == pytest.approx(certificate.calibration["mean_full"], abs=1e-12)
+    assert quality["queries"] + quality["tuned_on"] == 80
+
+
+def test_the_stages_measures_are_those_of_their_orders(recipe, scored, tmp_path):
+    score(read_recipe(recipe(fusion='[fusion]\nmeasure = "nDCG@10"')), tmp_path / "t")
+    quality = json.loads((tmp_path / "t" / "meta.json").read_text())["quality"]
+    rows = pl.read_parquet(tmp_path / "t" / "candidates" / "*.parquet")
+    qrels = {query: {doc: grade} for query, doc, grade in pl.read_parquet(tmp_path / "t" / "qrels.parquet").iter_rows()}
+    for stage in ("retriever", "reranker"):
+        ranked = rows.sort("query_id", stage, descending=[False, True], maintain_order=True)
+        run = {}
+        for place, (query, doc) in enumerate(ranked.select("query_id", "doc_id").iter_rows()):
+            run.setdefault(query, {})[doc] = -float(place)
+        found = ir_measures.pytrec_eval.calc_aggregate([ir_measures.nDCG @ 10], qrels, run)
+        assert quality[stage] == pytest.approx(found[ir_measures.nDCG @ 10], abs=1e-9)
+    assert quality["fused"] == quality["reranker"]
+
+
+def test_too_few_judged_queries_have_no_quality(recipe, beir, tmp_path):
+    score(read_recipe(recipe(collection=f'beir = "{beir}"\nsample = 20')), tmp_path / "t")
+    assert json.loads((tmp_path / "t" / "meta.json").read_text())["quality"] is None
+
+
+def test_another_model_or_another_parameter_is_another_fingerprint(recipe, models, beir, tmp_path):
+    def fingerprints(name, **sections):
+        sections.setdefault("collection", f'beir = "{beir}"\nsample = 5')
+        score(read_recipe(recipe(f"{name}.toml", **sections)), tmp_path / name)
+        return json.loads((tmp_path / name / "meta.json").read_text())["fingerprints"]
+
+    first = fingerprints("first")
+    model = fingerprints("model", reranker=f'kind = "cross-encoder"\nmodel = "{models.other_cross}"')
+    parameter = fingerprints("parameter", retriever='kind = "bm25"\nk1 = 1.2')
+    shutil.copytree(beir, tmp_path / "moved" / "collection")
+    shutil.copytree(models.cross, tmp_path / "moved" / "model")
+    moved = fingerprints(
+        "moved-table",
+        collection=f'beir = "{tmp_path}/moved/collection"\nsample = 5',
+        reranker=f'kind = "cross-encoder"\nmodel = "{tmp_path}/moved/model"',
+    )
+    assert model == {**first, "reranker": model["reranker"]} != first
+    assert parameter == {**first, "retriever": parameter["retriever"]} != first
+    assert moved == first
+
+
+@pytest.mark.usefixtures("small_parts")
+@pytest.mark.parametrize("blocks", [1, 3, 14])
+def test_an_interrupted_run_goes_on_to_the_same_bytes(recipe, tmp_path, blocks):
+    path = recipe()
+    score(in_small_blocks(path), tmp_path / "whole")
+    with pytest.raises(KeyboardInterrupt):
+        score(in_small_blocks(path), tmp_path / "stopped", After(blocks, stop))
+    there = list((tmp_path / "stopped" / "blocks").iterdir())
+    assert len(there) == blocks
+    before = {file: (file.stat().st_mtime_ns, file.read_bytes()) for file in there}
+
+    def untouched():
+        assert all((file.stat().st_mtime_ns, file.read_bytes()) == facts for file, facts in before.items())
+
+    score(in_small_blocks(path), tmp_path / "stopped", After(1, untouched))
+    assert contents(tmp_path / "stopped") == contents(tmp_path / "whole")
+
+
+class Stopping:
+    """Lets so many files be put in place or removed, and stops before the next."""
+
+    def __init__(self, patch):
+        self.left = self.done = 0
+        patch.setattr(os, "replace", self._counted(os.replace))
+        patch.setattr(Path, "unlink", self._counted(Path.unlink))
+
+    def _counted(self, act):
+        def acting(*given, **options):
+            if self.done == self.left:
+                raise KeyboardInterrupt
+            self.done += 1
+            return act(*given, **options)
+
+        return acting
+
+
+def steps_to_finish(recipe, folder, monkeypatch, left=10**9):
+    """How many such steps a run takes; it is stopped after so many."""
+    with monkeypatch.context() as patch:
+        steps = Stopping(patch)
+        steps.left = left
+        with suppress(KeyboardInterrupt):
+            score(recipe, folder)
+    return steps.done
+
+
+@pytest.mark.usefixtures("small_parts")
+@pytest.mark.parametrize(
+    "before_the_end",
+    [1, 2, 3, 4, 14, 30, 45],
+)
+def test_a_run_stopped_at_any_step_goes_on_to_the_same_files(recipe, tmp_path, monkeypatch, before_the_end):
+    path = recipe(depth=40)
+    warm = read_recipe(path)
+    ready(warm.retriever, warm.collection.documents)
+    steps = steps_to_finish(in_small_blocks(path), tmp_path / "whole", monkeypatch)
+    stopped = steps_to_finish(in_small_blocks(path), tmp_path / "stopped", monkeypatch, steps - before_the_end)
+    assert stopped == steps - before_the_end
+    score(in_small_blocks(path), tmp_path / "stopped")
+    assert contents(tmp_path / "stopped") == contents(tmp_path / "whole")
+
+
+@contextmanager
+def limited_files(at_most=resource.RLIM_INFINITY):
+    """Writes beyond so many bytes fail like a full disk; gives a function that changes the limit."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (at_most, hard))
+        yield lambda size: resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+@pytest.mark.usefixtures("small_parts")
+def test_a_full_disk_in_the_middle_keeps_what_is_there(recipe, tmp_path):
+    path = recipe()
+    score(in_small_blocks(path), tmp_path / "whole")
+    said = r"block-0000005\.parquet: cannot be written \(File too large\)"
+    with limited_files() as limit, pytest.raises(InputError, match=said):
+        score(in_small_blocks(path), tmp_path / "full", After(5, lambda: limit(100)))
+    assert sorted(each.name for each in (tmp_path / "full" / "blocks").iterdir()) == [
+        f"block-{number:07d}.parquet" for number in range(5)
+    ]
+    score(in_small_blocks(path), tmp_path / "full")
+    assert contents(tmp_path / "full") == contents(tmp_path / "whole")
+
+
+@pytest.mark.parametrize(
+    "retriever",
+    [
+        'kind = "bm25"',
+        'kind = "dense"\nmodel = "{bi}"\npooling = "mean"',
+        'kind = "dense"\nmodel = "{bi}"\npooling = "mean"\nsearch_by = "hnsw"',
+        'kind = "splade"\nmodel = "{splade}"',
+    ],
+    ids=["bm25", "exact", "hnsw", "splade"],
+)
+def test_a_full_disk_while_indexing_is_one_sentence_and_can_be_mended(recipe, models, collection, tmp_path, retriever):
+    path = recipe(retriever=retriever.format(**vars(models)), depth=10)
+    if "hnsw" in retriever:
+        document_vectors(read_recipe(path).retriever, collection.documents)
+    _ = collection.documents
+    with limited_files(3000), pytest.raises(InputError, match="cannot be written"):
+        score(read_recipe(path), tmp_path / "t")
+    score(read_recipe(path), tmp_path / "t")
+    assert len(read_table(tmp_path / "t")) == 80
+
+
+def test_a_killed_process_loses_at_most_a_block_and_the_table_is_the_same(recipe, models, beir, tmp_path):
+    path = recipe(
+        collection=f'beir = "{beir}"\nsample = 30',
+        depth=1000,
+        reranker=f'kind = "cross-encoder"\nmodel = "{models.slow}"',
+    )
+    folder = tmp_path / "killed"
+    process = subprocess.Popen([*COMMAND, path, "-o", folder], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        limit = time.monotonic() + 60
+        while len(list(folder.glob("blocks/block-*"))) < 3:
+            assert process.poll() is None
+            assert time.monotonic() < limit
+            time.sleep(0.005)
+    finally:
+        process.kill()
+        process.wait()
+    with pytest.raises(InputError, match="not finished"):
+        read_table(folder)
+    there = list(folder.glob("blocks/block-*"))
+    assert 3 <= len(there) < 15
+    first = there[0].stat().st_mtime_ns
+
+    def kept():
+        assert there[0].stat().st_mtime_ns == first
+
+    score(read_recipe(path), folder, After(1, kept))
+    score(read_recipe(path), tmp_path / "whole")
+    assert contents(folder) == contents(tmp_path / "whole")
+
+
+def test_two_writers_at_once_are_refused(recipe, tmp_path):
+    (tmp_path / "t").mkdir()
+    with (
+        locked(tmp_path / "t" / ".lock"),
+        pytest.raises(InputError, match="another surecut score is writing this table"),
+    ):
+        score(read_recipe(recipe()), tmp_path / "t")
+
+
+def test_a_finished_table_is_left_alone(scored):
+    before = {path: path.stat().st_mtime_ns for path in scored.folder.rglob("*")}
+
+    class Idle(Watch):
+        def advance(self, units, pairs=0):
+            assert not pairs
+
+    score(read_recipe(scored.recipe), scored.folder, Idle())
+    assert {path: path.stat().st_mtime_ns for path in scored.folder.rglob("*")} == before
+
+
+def test_a_finished_table_follows_its_recipes_name_and_fusion(recipe, tmp_path):
+    score(read_recipe(recipe()), tmp_path / "t")
+    before = contents(tmp_path / "t")
+    score(read_recipe(recipe(name="renamed", fusion="[fusion]\nbeta = 1.0")), tmp_path / "t")
+    after = contents(tmp_path / "t")
+    old, new = json.loads(before.pop("meta.json")), json.loads(after.pop("meta.json"))
+    assert after == before
+    assert (new["name"], new["quality"]["fused"]) == ("renamed", old["quality"]["retriever"])
+
+
+CHANGES = {
+    "reranker": {"reranker": 'kind = "cross-encoder"\nmodel = "{other_cross}"'},
+    "retriever": {"retriever": 'kind = "bm25"\nb = 0.5'},
+    "depth": {"depth": 49},
+    "queries": {"collection": 'beir = "{beir}"\nsample = 9'},
+}
+
+
+@pytest.mark.parametrize(("what", "change"), CHANGES.items(), ids=CHANGES)
+def test_another_recipe_in_the_same_folder_is_refused(scored, recipe, models, beir, what, change):
+    sections = {
+        name: each.format(beir=beir, **vars(models)) if isinstance(each, str) else each for name, each in change.items()
+    }
+    with pytest.raises(InputError, match=f"table: was begun with another {what}; name another folder"):
+        score(read_recipe(recipe(**sections)), scored.folder)
+
+
+def test_changed_documents_are_another_table(recipe, tmp_path):
+    folder = write_beir(tmp_path / "data", queries=5, documents=20)
+    path = recipe(collection='beir = "data"', depth=5)
+    score(read_recipe(path), tmp_path / "t")
+    write_lines(folder / "corpus.jsonl", [{"_id": f"d{number}", "text": "balak dalan"} for number in range(20)])
+    with pytest.raises(InputError, match="was begun with another documents"):
+        score(read_recipe(path), tmp_path / "t")
+
+
+def test_changed_judgements_do_not_leave_an_old_table_standing(recipe, tmp_path):
+    folder = write_beir(tmp_path / "data", queries=5, documents=20)
+    path = recipe(collection='beir = "data"', depth=5)
+    score(read_recipe(path), tmp_path / "t")
+    qrels = folder / "qrels" / "test.tsv"
+    qrels.write_text(qrels.read_text().replace("\t1\n", "\t2\n"))
+    try:
+        score(read_recipe(path), tmp_path / "t")
+    except InputError:
+        return
+    assert set(pl.read_parquet(tmp_path / "t" / "qrels.parquet")["relevance"]) == {2}
+
+
+@pytest.mark.parametrize("fusion", ["", '[fusion]\nbeta = "fit"'])
+def test_judgements_without_anything_relevant_still_make_a_table(recipe, tmp_path, fusion):
+    folder = write_beir(tmp_path / "data", queries=70, documents=20)
+    qrels = folder / "qrels" / "test.tsv"
+    qrels.write_text(qrels.read_text().replace("\t1\n", "\t0\n"))
+    score(read_recipe(recipe(collection='beir = "data"', depth=5, fusion=fusion)), tmp_path / "t")
+    assert len(read_table(tmp_path / "t")) > 60
+
+
+def test_a_query_that_finds_nothing_has_no_rows(recipe, tmp_path):
+    folder = write_beir(tmp_path / "data", queries=5, documents=20)
+    asked = [json.loads(line) for line in (folder / "queries.jsonl").read_text().splitlines()]
+    write_lines(folder / "queries.jsonl", [{**asked[0], "text": "the of and"}, *asked[1:]])
+    score(read_recipe(recipe(collection='beir = "data"', depth=5)), tmp_path / "t")
+    assert set(read_table(tmp_path / "t").query_ids) == {"q1", "q2", "q3", "q4"}
+
+
+def test_a_folder_that_cannot_be_made_is_named(recipe, tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(InputError, match=r"file/t: cannot be written"):
+        score(read_recipe(recipe()), tmp_path / "file" / "t")
+
+
+def test_a_folder_that_cannot_be_written_to_is_named(recipe):
+    with pytest.raises(InputError, match="/proc"):
+        score(read_recipe(recipe()), Path("/proc"))

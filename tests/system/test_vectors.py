@@ -1,0 +1,64 @@
+"""Vectors on disk: made block by block, taken up where they were left."""
+
+import numpy as np
+import pytest
+
+from surecut.system.retrievers import Dense
+from surecut.system.vectors import document_vectors
+from surecut.system.watching import Watch
+
+PLACE = "vectors/*/vectors.f32"
+
+
+class Stopper(Watch):
+    """Interrupts after so many documents; remembers how many were there at the start."""
+
+    def __init__(self, after):
+        self.after = after
+        self.there_already = None
+
+    def stage(self, what, total=None, done=0):
+        self.there_already = done
+
+    def advance(self, units, pairs=0):
+        self.after -= units
+        if self.after <= 0:
+            raise KeyboardInterrupt
+
+
+@pytest.fixture
+def encoder(models):
+    return Dense(str(models.bi), pooling="mean")
+
+
+@pytest.fixture(autouse=True)
+def small_blocks(monkeypatch):
+    monkeypatch.setattr("surecut.system.vectors._BLOCK", 32)
+
+
+def test_rows_are_the_documents_vectors(encoder, collection):
+    vectors = document_vectors(encoder, collection.documents)
+    assert isinstance(vectors, np.memmap)
+    assert vectors.shape == (300, 32)
+    assert vectors[5:7] == pytest.approx(encoder.documents(collection.documents.texts.take([5, 6])), rel=1e-5)
+
+
+@pytest.mark.parametrize("torn", [b"", b"torn" * 170])  # nothing, or five rows and a bit
+def test_an_interrupted_encoding_goes_on_to_the_same_bytes(encoder, collection, cache, tmp_path, monkeypatch, torn):
+    document_vectors(encoder, collection.documents)
+    whole = next(cache.glob(PLACE)).read_bytes()
+    monkeypatch.setenv("SURECUT_CACHE", str(tmp_path / "other"))
+    with pytest.raises(KeyboardInterrupt):
+        document_vectors(encoder, collection.documents, Stopper(after=100))
+    with next((tmp_path / "other").glob(PLACE)).open("ab") as file:
+        file.write(torn)
+    going_on = Stopper(after=1000)
+    document_vectors(encoder, collection.documents, going_on)
+    assert going_on.there_already == 128
+    assert next((tmp_path / "other").glob(PLACE)).read_bytes() == whole
+
+
+def test_vectors_are_shared_by_whoever_has_the_same_encoder(encoder, models, collection, cache):
+    document_vectors(encoder, collection.documents)
+    document_vectors(Dense(str(models.bi), pooling="mean", query_prefix="q: "), collection.documents, Stopper(after=1))
+    assert len(list(cache.glob(PLACE))) == 1
