@@ -91,11 +91,9 @@ def test_a_query_that_is_not_in_the_run_finds_nothing(documents, run):
 
 
 def test_a_run_of_other_queries_is_refused(recipe, tmp_path):
-    (tmp_path / "other.run").write_text("elsewhere Q0 d1 1 2.0 t
-")
+    (tmp_path / "other.run").write_text("elsewhere Q0 d1 1 2.0 t\n")
     with pytest.raises(InputError, match="nothing was retrieved for any of the 80 queries"):
-        score(read_recipe(recipe(retriever='kind = "run"
-run = "other.run"')), tmp_path / "table")
+        score(read_recipe(recipe(retriever='kind = "run"\nrun = "other.run"')), tmp_path / "table")
 
 
 def test_a_missing_run_is_named(tmp_path):
