@@ -140,3 +140,12 @@ def test_a_query_that_the_run_lacks_is_left_out_whoever_is_searched_with_it(
     path.write_text("".join(line for line in path.read_text().splitlines(True) if not line.startswith("q7 ")))
     score(read_recipe(recipe(retriever=runs["retriever"], depth=2000)), tmp_path / "table")
     assert set(read_table(tmp_path / "table").query_ids) == set(scored.data.query_ids) - {"q7"}
+
+
+def test_another_run_of_the_same_system_is_another_table(scored, runs, recipe, tmp_path):
+    named = {stage: f'{section}\nsystem = "mine"' for stage, section in runs.items()}
+    score(read_recipe(recipe(**named)), tmp_path / "table")
+    path = tmp_path / "reranker.run"
+    path.write_text(path.read_text().replace(" t\n", " again\n"))
+    with pytest.raises(InputError, match="was begun with another runs"):
+        score(read_recipe(recipe(**named)), tmp_path / "table")

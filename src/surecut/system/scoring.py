@@ -14,6 +14,7 @@ from surecut.system.growing import GrowingTable
 from surecut.system.quality import quality
 from surecut.system.recipe import Recipe
 from surecut.system.retrievers import ready
+from surecut.system.runs import RunFile
 from surecut.system.texts import TextStore
 from surecut.system.topk import Hits
 from surecut.system.watching import SILENT, Watch
@@ -22,22 +23,26 @@ from surecut.version import __version__
 
 def score(recipe: Recipe, folder: Path, watch: Watch = SILENT) -> None:
     """Fill a score table by a recipe; one that was interrupted goes on where it was."""
+    lock = folder / ".lock"
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        with locked(lock, busy=f"{folder}: another surecut score is writing this table"):
+            _score(recipe, folder, watch)
+            lock.unlink(missing_ok=True)
     except OSError as error:
-        raise InputError(f"{folder}: cannot be written ({error.strerror or error})") from None
-    lock = folder / ".lock"
-    with locked(lock, busy=f"{folder}: another surecut score is writing this table"):
-        queries, documents = recipe.collection.queries, _documents(recipe, watch)
-        plan = _plan(recipe, queries, documents)
-        table = GrowingTable(folder, plan, len(queries), recipe.depth, recipe.reranker.pairs_per_block)
-        table.open()
-        if not table.finished:
-            _fill(table, recipe, queries, documents, watch)
-        if not table.finished or _described_otherwise(table, recipe, queries):
-            _finish(table, recipe, queries, documents)
-        table.tidy()
-        lock.unlink(missing_ok=True)
+        raise InputError(f"{error.filename or folder}: cannot be written ({error.strerror or error})") from None
+
+
+def _score(recipe: Recipe, folder: Path, watch: Watch) -> None:
+    queries, documents = recipe.collection.queries, _documents(recipe, watch)
+    plan = _plan(recipe, queries, documents)
+    table = GrowingTable(folder, plan, len(queries), recipe.depth, recipe.reranker.pairs_per_block)
+    table.open()
+    if not table.finished:
+        _fill(table, recipe, queries, documents, watch)
+    if not table.finished or _described_otherwise(table, recipe, queries):
+        _finish(table, recipe, queries, documents)
+    table.tidy()
 
 
 def _documents(recipe: Recipe, watch: Watch) -> TextStore:
@@ -47,12 +52,14 @@ def _documents(recipe: Recipe, watch: Watch) -> TextStore:
 
 def _plan(recipe: Recipe, queries: Queries, documents: TextStore) -> dict[str, Any]:
     """What a table is made of: another plan is another table."""
+    runs = [stage.content for stage in (recipe.retriever, recipe.reranker) if isinstance(stage, RunFile)]
     return {
         "depth": recipe.depth,
         "documents": documents.fingerprint,
         "queries": digest(list(queries.ids), list(queries.texts)),
         "retriever": recipe.retriever.fingerprint,
         "reranker": recipe.reranker.fingerprint,
+        **({"runs": runs} if runs else {}),
     }
 
 
