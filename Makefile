@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 HEAVY := $(VENV)/.heavy
 
-.PHONY: setup system demo test test-heavy lint bench validity clean
+.PHONY: setup system demo test test-heavy lint bench validity real clean
 
 setup: $(STAMP)
 
@@ -24,9 +24,13 @@ demo: setup  ## the main job on data that needs no download
 test: setup  ## the tests: a few minutes
 	$(BIN)/python -m pytest -n auto -m "not heavy and not study"
 
-test-heavy: setup  ## tests that need torch, a browser, a server or a cluster: none yet
-	@if grep -rqs "pytest.mark.heavy" tests; then $(BIN)/python -m pytest -m heavy; \
-	else echo "no test needs more than make test yet"; fi
+$(HEAVY): $(STAMP)
+	$(BIN)/python -m pip install --quiet torch==2.13.0
+	$(BIN)/python -m pip install --quiet --editable ".[torch]"
+	touch $@
+
+test-heavy: setup $(HEAVY)  ## tests that need torch
+	$(BIN)/python -m pytest -m heavy
 
 lint: setup
 	$(BIN)/ruff check .
@@ -38,6 +42,9 @@ bench: setup  ## speed as ratios, in one run
 
 validity: setup  ## the long statistical study
 	$(BIN)/python -m pytest -n auto -m study tests/validity --durations 10
+
+real: setup $(HEAVY)  ## real systems: fetches the models, runs the recipes (hours), writes docs/real-systems.md
+	$(BIN)/python -m benchmarks.real
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

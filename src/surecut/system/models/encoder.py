@@ -105,12 +105,15 @@ class TextEncoder:
         return load_encoder(self.folder, self._options.batch_size, self._options.device)
 
     def _sentence_transformers(self) -> Encode:
+        from surecut.system.models.torch import placed
+
         library = needed("sentence_transformers", "torch")
         try:
-            model = library.SentenceTransformer(str(self.folder), device=self._options.device)
+            loaded = library.SentenceTransformer(str(self.folder), device="cpu")
         except Exception as error:  # torch, safetensors and transformers each raise their own
             reason = str(error).strip().splitlines() or [type(error).__name__]
             raise InputError(f"{self.folder}: cannot be loaded by sentence-transformers ({reason[0]})") from None
+        _, model = placed(loaded, self._options.device)
         model.max_seq_length = self.max_length
         size = self._options.batch_size or 32
         return lambda texts: model.encode(list(texts), batch_size=size, show_progress_bar=False, convert_to_numpy=True)

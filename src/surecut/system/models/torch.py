@@ -23,11 +23,7 @@ class TorchModel:
         self, module: Any, output: Callable[[Any, Any], Any], batch_size: int | None = None, device: str | None = None
     ) -> None:
         self._torch = needed("torch", "torch")
-        self._device = device or ("cuda" if self._torch.cuda.is_available() else "cpu")
-        try:
-            self._module = module.to(self._device).eval()
-        except (RuntimeError, AssertionError) as error:
-            raise InputError(f"device = '{self._device}': {str(error).splitlines()[0]}") from None
+        self._device, self._module = placed(module, device)
         self._output = output
         self._takes_types = "token_type_ids" in inspect.signature(module.forward).parameters
         self.batch_size = batch_size or _BATCH
@@ -41,6 +37,15 @@ class TorchModel:
             given = {name: each.to(self._device) for name, each in given.items()}
             result: Array = self._output(self._module(**given), given["attention_mask"]).float().cpu().numpy()
         return result
+
+
+def placed(module: Any, device: str | None) -> tuple[str, Any]:
+    """A module in inference mode on the device asked for, or on a GPU if there is one."""
+    chosen = device or ("cuda" if needed("torch", "torch").cuda.is_available() else "cpu")
+    try:
+        return chosen, module.to(chosen).eval()
+    except (RuntimeError, AssertionError) as error:
+        raise InputError(f"device = '{chosen}': {str(error).splitlines()[0]}") from None
 
 
 def load_classifier(folder: Path, batch_size: int | None, device: str | None) -> TorchModel:
