@@ -45,6 +45,7 @@ class GrowingTable:
             Block(number, number // blocks_per_part, start, min(start + per_block, queries))
             for number, start in enumerate(starts)
         ]
+        self._parts = {part: list(blocks) for part, blocks in groupby(self.blocks, key=lambda block: block.part)}
 
     @property
     def finished(self) -> bool:
@@ -79,22 +80,29 @@ class GrowingTable:
             yield list(blocks)
 
     def write(self, block: Block, rows: pl.DataFrame) -> None:
+        """Keep a block; with the last one of a part, the part is made."""
         write_atomically(self._block(block), as_parquet(rows))
+        if block == self._parts[block.part][-1]:
+            self._gather(block.part)
 
     def gather(self) -> None:
-        """Turn whole sets of blocks into parts."""
-        (self.folder / "candidates").mkdir(exist_ok=True)
-        for part, blocks in self._parts():
-            if not self._part(part).exists() and all(self._block(block).exists() for block in blocks):
-                rows = pl.concat([pl.read_parquet(self._block(block), glob=False) for block in blocks])
-                write_atomically(self._part(part), as_parquet(rows))
-            if self._part(part).exists():
-                for block in blocks:
-                    self._block(block).unlink(missing_ok=True)
+        """Turn every whole set of blocks into a part."""
+        for part in self._parts:
+            self._gather(part)
+
+    def _gather(self, part: int) -> None:
+        blocks = self._parts[part]
+        if not self._part(part).exists() and all(self._block(block).exists() for block in blocks):
+            (self.folder / "candidates").mkdir(exist_ok=True)
+            rows = pl.concat([pl.read_parquet(self._block(block), glob=False) for block in blocks])
+            write_atomically(self._part(part), as_parquet(rows))
+        if self._part(part).exists():
+            for block in blocks:
+                self._block(block).unlink(missing_ok=True)
 
     def rows(self) -> pl.DataFrame:
         """All parts, once they are there."""
-        return pl.concat([pl.read_parquet(self._part(part), glob=False) for part, _ in self._parts()])
+        return pl.concat([pl.read_parquet(self._part(part), glob=False) for part in self._parts])
 
     def finish(self, qrels: pl.DataFrame | None, meta: Mapping[str, Any]) -> None:
         """Everything is scored: judgements, then meta.json, which makes it a table."""
@@ -108,10 +116,6 @@ class GrowingTable:
         """Remove what only a growing table needs."""
         (self.folder / UNFINISHED).unlink(missing_ok=True)
         shutil.rmtree(self.folder / "blocks", ignore_errors=True)
-
-    def _parts(self) -> Iterator[tuple[int, list[Block]]]:
-        for part, blocks in groupby(self.blocks, key=lambda block: block.part):
-            yield part, list(blocks)
 
     def _part(self, number: int) -> Path:
         return self.folder / "candidates" / f"part-{number:05d}.parquet"
