@@ -121,4 +121,25 @@ def test_a_broken_plan_is_named(table, tmp_path, name, content):
 
 def test_meta_holds_the_plan_and_what_it_is_given(table, tmp_path):
     filled(table())
-    assert json.loads((tmp_path / "t" / "meta.json").read_text()) == {"name": "grown", "plan": PLAN}
+    assert json.loads((tmp_path / "t" / "meta.json").read_text()) == {
+        "name": "grown",
+        "plan": PLAN,
+        "layout": {"queries_per_block": 5, "blocks_per_part": 50_000},
+    }
+
+
+def test_a_table_goes_on_in_the_blocks_it_was_begun_with(table, tmp_path):
+    begun = table()
+    begun.open()
+    begun.write(begun.blocks[1], rows(begun.blocks[1]))
+    filled(table(block_pairs=8))
+    assert len(read_table(tmp_path / "t")) == 23
+    assert read_table(tmp_path / "t").query_ids.tolist() == [f"q{query:02d}" for query in range(23)]
+
+
+@pytest.mark.parametrize("layout", [None, {}, {"queries_per_block": 0, "blocks_per_part": 1}])
+def test_a_broken_layout_is_named(table, tmp_path, layout):
+    (tmp_path / "t").mkdir()
+    (tmp_path / "t" / "unfinished.json").write_text(json.dumps({"plan": PLAN, "layout": layout}))
+    with pytest.raises(InputError, match=r"unfinished\.json: damaged"):
+        table().open()

@@ -38,12 +38,15 @@ class GrowingTable:
     def __init__(self, folder: Path, plan: Mapping[str, Any], queries: int, depth: int, block_pairs: int) -> None:
         self.folder = folder
         self.plan = dict(plan)
+        self._queries = queries
         per_block = max(1, block_pairs // depth)
-        blocks_per_part = max(1, _ROWS_PER_PART // (per_block * depth))
-        starts = range(0, queries, per_block)
+        self._lay_out(per_block, max(1, _ROWS_PER_PART // (per_block * depth)))
+
+    def _lay_out(self, queries_per_block: int, blocks_per_part: int) -> None:
+        self._layout = {"queries_per_block": queries_per_block, "blocks_per_part": blocks_per_part}
         self.blocks = [
-            Block(number, number // blocks_per_part, start, min(start + per_block, queries))
-            for number, start in enumerate(starts)
+            Block(number, number // blocks_per_part, start, min(start + queries_per_block, self._queries))
+            for number, start in enumerate(range(0, self._queries, queries_per_block))
         ]
         self._parts = {part: list(blocks) for part, blocks in groupby(self.blocks, key=lambda block: block.part)}
 
@@ -56,16 +59,25 @@ class GrowingTable:
         return _read(self.folder / "meta.json")
 
     def open(self) -> None:
-        """Begin, or take up what was begun with the same plan."""
+        """Begin, or take up what was begun with the same plan, in the blocks it was begun with."""
         for name in ("meta.json", UNFINISHED):
             path = self.folder / name
             if path.exists():
-                self._refuse_other_plan(_read(path).get("plan"))
+                begun = _read(path)
+                self._refuse_other_plan(begun.get("plan"))
+                self._take_up(begun.get("layout"), path)
                 return
         if (self.folder / "candidates.parquet").exists() or (self.folder / "candidates").exists():
             raise InputError(f"{self.folder}: holds a score table that was made otherwise; name another folder with -o")
         (self.folder / "blocks").mkdir(parents=True, exist_ok=True)
-        write_atomically(self.folder / UNFINISHED, json.dumps({"plan": self.plan}, indent=2, sort_keys=True) + "\n")
+        begun = {"plan": self.plan, "layout": self._layout}
+        write_atomically(self.folder / UNFINISHED, json.dumps(begun, indent=2, sort_keys=True) + "\n")
+
+    def _take_up(self, layout: Any, path: Path) -> None:
+        sizes = [layout.get(name) for name in self._layout] if isinstance(layout, dict) else []
+        if not sizes or not all(isinstance(size, int) and size >= 1 for size in sizes):
+            raise _damaged(path)
+        self._lay_out(*sizes)
 
     def missing(self) -> list[Block]:
         """Blocks that are still to be scored."""
@@ -108,7 +120,7 @@ class GrowingTable:
         """Everything is scored: judgements, then meta.json, which makes it a table."""
         if qrels is not None:
             write_atomically(self.folder / "qrels.parquet", as_parquet(qrels))
-        described = {**meta, "plan": self.plan}
+        described = {**meta, "plan": self.plan, "layout": self._layout}
         write_atomically(self.folder / "meta.json", json.dumps(described, indent=2, sort_keys=True) + "\n")
         self.tidy()
 
@@ -139,5 +151,9 @@ def _read(path: Path) -> dict[str, Any]:
     except (OSError, ValueError):
         found = None
     if not isinstance(found, dict):
-        raise InputError(f"{path}: damaged; name another folder with -o, or remove this one")
+        raise _damaged(path)
     return found
+
+
+def _damaged(path: Path) -> InputError:
+    return InputError(f"{path}: damaged; name another folder with -o, or remove this one")

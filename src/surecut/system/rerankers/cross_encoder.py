@@ -38,7 +38,7 @@ class CrossEncoder:
     score: Output = "auto"
     device: str | None = None
     long_documents: Literal["cut", "refuse"] = "cut"
-    pairs_per_block: int = field(default=2_000, init=False, repr=False)
+    pairs_per_block: int = field(default=500, init=False, repr=False)
     _cut: int = field(default=0, init=False, repr=False)
 
     def __post_init__(self) -> None:
