@@ -74,7 +74,7 @@ class GrowingTable:
         write_atomically(self.folder / UNFINISHED, json.dumps(begun, indent=2, sort_keys=True) + "\n")
 
     def _take_up(self, layout: Any, path: Path) -> None:
-        sizes = [layout.get(name) for name in self._layout] if isinstance(layout, dict) else []
+        sizes: list[Any] = [layout.get(name) for name in self._layout] if isinstance(layout, dict) else []
         if not sizes or not all(isinstance(size, int) and size >= 1 for size in sizes):
             raise _damaged(path)
         self._lay_out(*sizes)
