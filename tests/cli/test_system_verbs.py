@@ -339,7 +339,7 @@ def test_an_unfinished_table_is_refused_by_calibrate(surecut, files):
 def test_a_full_disk_is_one_line_and_the_same_command_goes_on(made, files, monkeypatch, surecut):
     monkeypatch.setenv("SURECUT_CACHE", str(made.cache))
     recipe_with('beir = "data"', f'beir = "{made.folder / "data"}"')()
-    limit = 20_000  # blocks of some 15,000 bytes fit, the part of all of them does not
+    limit = 20_000  # blocks fit, the part of all of them does not
     done = subprocess.run(
         [sys.executable, "-m", "surecut", *SCORE.split()],
         capture_output=True,
@@ -349,7 +349,7 @@ def test_a_full_disk_is_one_line_and_the_same_command_goes_on(made, files, monke
     assert (done.returncode, done.stdout) == (2, b"")
     assert done.stderr.decode() == "surecut: out/candidates/part-00000.parquet: cannot be written (File too large)\n"
     kept = {path: path.stat().st_mtime_ns for path in Path("out/blocks").iterdir()}
-    assert len(kept) == 2
+    assert len(kept) == 8
     assert surecut(*SCORE.split()).status == 0
     whole, mended = contents(files / "table"), contents(files / "out")
     assert mended.pop("meta.json") != whole.pop("meta.json")  # the recipe names the collection by another path
