@@ -53,7 +53,7 @@ def anywhere(monkeypatch, tmp_path):
     tokenizers.Tokenizer(words).save(str(tmp_path / "tokenizer.json"))
     (tmp_path / "config.json").write_text(json.dumps({"max_position_embeddings": 512}))
     for module in (cross_encoder, encoder, sparse):
-        monkeypatch.setattr(module, "find_model", lambda name: tmp_path)
+        monkeypatch.setattr(module, "find_model", lambda name, file=None: tmp_path)
     for variable in ("SURECUT_DATA", "SURECUT_MODELS"):
         monkeypatch.setenv(variable, str(tmp_path / variable))
 

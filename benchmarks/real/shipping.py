@@ -27,9 +27,11 @@ def ship(system: System, table: Path) -> int:
     if system.shipped_queries is not None:
         qrels = qrels.filter(pl.col("query_id").is_in(queries.to_list()))
     meta = read_meta(table)
+    meta["whole_table"] = {name: meta[name] for name in ("depth", "queries", "quality")}
     meta |= {"depth": min(DEPTH, meta["depth"]), "queries": queries.len()}
     meta["made_by"] = f"surecut score recipes/{system.recipe}.toml, cut to depth {DEPTH} and to these queries"
-    meta.pop("plan")
+    for name in ("plan", "layout", "quality"):
+        meta.pop(name)
     write_atomically(folder / "candidates.parquet", _packed(rows))
     write_atomically(folder / "qrels.parquet", _packed(qrels))
     write_atomically(folder / "meta.json", json.dumps(meta, indent=2, sort_keys=True) + "\n")

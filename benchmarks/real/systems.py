@@ -13,7 +13,6 @@ class System:
     recipe: str
     measure: str = "RR@10"
     shipped_queries: int | None = None  # the first so many in the recipe's order; all of them if None
-    ships: bool = True
     timed_queries: int = 20
 
     @property

@@ -154,9 +154,9 @@ def parse_certificate(text: str, source: str = "certificate") -> Certificate:
 
 def refuse_other_system(certificate: Certificate, system: Mapping[str, str], any_system: bool = False) -> None:
     """A certificate is about one retriever and one reranker; where both sides know theirs, they must agree."""
-    for part, known in certificate.system.items():
-        found = system.get(part)
-        if found is not None and found != known and not any_system:
+    for part in ("retriever", "reranker"):
+        known, found = certificate.system.get(part), system.get(part)
+        if known is not None and found is not None and found != known and not any_system:
             raise InputError(
                 f"the {part} of this data is not the certificate's (fingerprint {found}, certified {known}): "
                 "calibrate for it, or allow another system on your own responsibility (--any-system)"

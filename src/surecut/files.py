@@ -12,7 +12,10 @@ def write_atomically(path: str | Path, content: str | bytes) -> None:
     target = Path(path)
     temporary = target.parent / f".{target.name}.{os.getpid()}.part"
     try:
-        temporary.write_bytes(content.encode() if isinstance(content, str) else content)
+        with temporary.open("wb") as file:
+            file.write(content.encode() if isinstance(content, str) else content)
+            file.flush()
+            os.fsync(file.fileno())  # else a power failure may leave an empty file in the old one's place
         os.replace(temporary, target)
     except OSError as error:
         raise InputError(f"{path}: cannot be written ({error.strerror})") from None

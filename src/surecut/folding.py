@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from surecut.arrays import Bool
 from surecut.candidates import Candidates, hashed_share
 from surecut.choices import Choices
 from surecut.errors import InputError
@@ -72,12 +73,17 @@ def refuse_overlap(data: Candidates, tune: Candidates) -> None:
 
 def set_aside(data: Candidates, share: float, source: str) -> Folds:
     """Divide the queries by a hash of their ids."""
-    tuning = hashed_share(data.units, _TUNE_SALT) < share
+    tuning = in_tuning_fold(data, share)
     rest = data.take(np.flatnonzero(~tuning))
     enough(rest)
     if not tuning.any():
         raise InputError(f"too few queries to set {share:.0%} of them aside: give more, or a tuning table")
     return Folds(rest, data.take(np.flatnonzero(tuning)), source)
+
+
+def in_tuning_fold(data: Candidates, share: float) -> Bool:
+    """Which queries a fold of that share would take, whatever other queries there are."""
+    return hashed_share(data.units, _TUNE_SALT) < share
 
 
 def judged_only(data: Candidates) -> Candidates:

@@ -25,8 +25,17 @@ def fit_fusion(data: Candidates, measure: AnyMeasure) -> float:
     """The weight with the best mean measure of the unpruned list; the smallest one if several are."""
     if not np.any(data.grades > 0):
         raise InputError("no judged tuning query has a relevant candidate to fit the fusion weight on: give the weight")
-    means = [full_measure(data, final_scores(data, beta), measure).mean() for beta in GRID]
-    return float(GRID[int(np.argmax(means))])
+    return best_weight(values_by_weight(data, measure))
+
+
+def values_by_weight(data: Candidates, measure: AnyMeasure) -> Float64:
+    """The measure of each query's unpruned list, a row for each weight on the grid."""
+    return np.array([full_measure(data, final_scores(data, beta), measure) for beta in GRID])
+
+
+def best_weight(values: Float64) -> float:
+    """The weight whose row has the largest mean; the smallest one if several have."""
+    return float(GRID[int(np.argmax(values.mean(axis=1)))])
 
 
 def check_fusion(fusion: float | str) -> None:

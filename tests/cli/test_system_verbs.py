@@ -276,7 +276,11 @@ CASES = {
         ["none of the 80 queries is judged"],
     ),
     "broken qrels": (write("data/qrels/test.tsv", b"q1 0 d1 good\n"), SCORE, ["test.tsv, line 1", "'good'"]),
-    "two grades": (append("data/qrels/test.tsv", "q1\td9\t1\nq1\td9\t0\n"), SCORE, ["two different grades"]),
+    "two grades": (
+        append("data/qrels/test.tsv", "q1\td9\t1\nq1\td9\t0\n"),
+        SCORE,
+        ["document 'd9' has two grades for query 'q1'"],
+    ),
     "spoilt zip": (spoilt_zip, SCORE, ["data.zip"]),
     "unknown data set": (recipe_with('beir = "data"', 'ir_datasets = "no/set"'), SCORE, ["knows no data set 'no/set'"]),
     "unknown data set in rank": (

@@ -51,7 +51,8 @@ def test_a_table_is_a_two_stage_system_worth_reranking(name):
     assert len(data) == meta["queries"]
     assert data.lengths.max() == meta["depth"] == 100
     assert data.judged.all()
-    assert meta["quality"]["retriever"] < meta["quality"]["fused"]
+    quality = meta["whole_table"]["quality"]
+    assert quality["retriever"] < quality["fused"]
 
 
 @named

@@ -1,5 +1,7 @@
 """The impact index against sums over dictionaries."""
 
+import os
+import resource
 from collections import Counter
 from itertools import pairwise
 
@@ -167,3 +169,15 @@ def test_a_disk_that_is_full_when_the_index_is_saved_loses_no_weights(models, co
     with pytest.raises(OSError, match="No space"):
         retriever.index(collection.documents, tmp_path)
     assert list(tmp_path.glob("weights-*.npz"))
+
+
+def test_more_blocks_than_files_may_be_open_are_put_together(models, collection, tmp_path, monkeypatch):
+    monkeypatch.setattr("surecut.system.impacts._BLOCK", 1)
+    encoder = Splade(str(models.splade)).of_documents
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (len(os.listdir("/proc/self/fd")) + 40, before[1]))
+    try:
+        weights = encode_documents(encoder, collection.documents, tmp_path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+    assert weights.ends.size == 300

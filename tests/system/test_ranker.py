@@ -102,7 +102,8 @@ def test_paths_will_do(scored, certificate, texts, tmp_path):
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"threshold": -np.inf}, "every candidate reaches the threshold"),
+        ({"threshold": -np.inf}, "the certificate (certified) prunes nothing"),
+        ({"threshold": -1e9}, "every candidate reaches the threshold"),
         ({"threshold": np.inf}, "at least 1 are always kept"),
         ({"threshold": np.inf, "min_keep": 4}, "at least 4 are always kept"),
         ({"max_keep": 2}, "at most 2 are ever kept"),
@@ -187,3 +188,10 @@ def test_collections_without_queries_of_their_own_can_be_searched(recipe, certif
     write_lines(tmp_path / "d.jsonl", [{"_id": f"d{number}", "text": "balak dalan"} for number in range(60)])
     ranker = Ranker(certificate, recipe(collection='documents = "d.jsonl"\nqueries = "unused.jsonl"'))
     assert ranker.rank("balak").documents[0].text == "balak dalan"
+
+
+def test_other_documents_are_warned_of_not_refused(scored, certificate, recipe, tmp_path):
+    assert Ranker(certificate, scored.recipe).notes == []
+    write_beir(tmp_path / "data", queries=5, documents=20)
+    (note,) = Ranker(certificate, recipe(collection='beir = "data"')).notes
+    assert "not those the certificate was calibrated on" in note

@@ -183,3 +183,11 @@ def test_a_recipe_that_is_not_there_is_named(tmp_path):
         read_recipe(tmp_path / "nowhere.toml")
     with pytest.raises(InputError, match="is a directory"):
         read_recipe(tmp_path)
+
+
+def test_a_relative_path_in_a_variable_is_relative_to_where_the_command_runs(recipe, tmp_path, monkeypatch):
+    monkeypatch.setenv("DATA", "elsewhere")
+    source = read_recipe(recipe(collection='beir = "${DATA}/small.zip"')).collection.source
+    assert source.name == "elsewhere/small.zip"
+    with pytest.raises(InputError, match=r"elsewhere/small\.zip: no such folder or zip"):
+        source.qrels()

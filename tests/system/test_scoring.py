@@ -17,7 +17,6 @@ import pytest
 
 import surecut as sc
 from surecut import InputError, read_table
-from surecut.system.cache import locked
 from surecut.system.recipe import read_recipe
 from surecut.system.retrievers import ready
 from surecut.system.scoring import score
@@ -92,7 +91,9 @@ def test_meta_says_how_it_was_made_without_a_time_or_a_place(scored):
     assert (meta["name"], meta["depth"], meta["queries"], meta["documents"]) == ("tiny", 50, 80, 300)
     assert set(meta["fingerprints"]) == {"retriever", "reranker", "documents", "queries"}
     assert str(scored.folder) not in json.dumps(meta)
-    assert read_table(scored.folder).system == {part: meta["fingerprints"][part] for part in ("retriever", "reranker")}
+    assert read_table(scored.folder).system == {
+        part: meta["fingerprints"][part] for part in ("retriever", "reranker", "documents")
+    }
 
 
 def test_judgements_of_the_scored_queries_are_in_the_table(recipe, beir, tmp_path):
@@ -290,12 +291,12 @@ def test_a_killed_process_loses_at_most_a_block_and_the_table_is_the_same(recipe
 
 
 def test_two_writers_at_once_are_refused(recipe, tmp_path):
-    (tmp_path / "t").mkdir()
-    with (
-        locked(tmp_path / "t" / ".lock"),
-        pytest.raises(InputError, match="another surecut score is writing this table"),
-    ):
-        score(read_recipe(recipe()), tmp_path / "t")
+    def write_too():
+        with pytest.raises(InputError, match="another surecut score is writing this table"):
+            score(read_recipe(recipe()), tmp_path / "t")
+
+    score(in_small_blocks(recipe()), tmp_path / "t", After(1, write_too))
+    assert len(read_table(tmp_path / "t")) == 80
 
 
 def test_a_finished_table_is_left_alone(scored):
@@ -384,3 +385,44 @@ def test_a_folder_that_cannot_be_made_is_named(recipe, tmp_path):
 def test_a_folder_that_cannot_be_written_to_is_named(recipe):
     with pytest.raises(InputError, match="/proc"):
         score(read_recipe(recipe()), Path("/proc"))
+
+
+def test_a_query_too_long_for_the_model_is_refused_before_anything_is_scored(recipe, models, tmp_path):
+    folder = write_beir(tmp_path / "data", queries=30, documents=20)
+    asked = [json.loads(line) for line in (folder / "queries.jsonl").read_text().splitlines()]
+    write_lines(folder / "queries.jsonl", [*asked[:-1], {**asked[-1], "text": "balak " * 100}])
+    section = f'kind = "cross-encoder"\nmodel = "{models.cross}"\nmax_length = 64'
+    path = recipe(collection='beir = "data"', depth=5, reranker=section)
+    with pytest.raises(InputError, match="alone has 10[0-9] tokens and the model takes 64"):
+        score(read_recipe(path), tmp_path / "t")
+    assert not list((tmp_path / "t").iterdir())
+
+
+def test_queries_that_are_not_in_the_table_are_counted(recipe, tmp_path):
+    folder = write_beir(tmp_path / "data", queries=5, documents=20)
+    asked = [json.loads(line) for line in (folder / "queries.jsonl").read_text().splitlines()]
+    write_lines(folder / "queries.jsonl", [{**asked[0], "text": "the of and"}, *asked[1:-1]])
+    score(read_recipe(recipe(collection='beir = "data"', depth=5)), tmp_path / "t")
+    meta = json.loads((tmp_path / "t" / "meta.json").read_text())
+    assert (meta["queries"], meta["queries_without_candidates"], meta["judged_queries_without_text"]) == (4, 1, 1)
+
+
+def test_the_quality_of_a_table_in_many_parts_is_that_of_the_whole(recipe, scored, tmp_path, monkeypatch):
+    monkeypatch.setattr("surecut.system.growing._ROWS_PER_PART", 700)
+    fusion = '[fusion]\nbeta = "fit"'
+    score(in_small_blocks(recipe(fusion=fusion)), tmp_path / "t")
+    assert len(list((tmp_path / "t" / "candidates").iterdir())) > 3
+    found, whole = (json.loads((each / "meta.json").read_text())["quality"] for each in (tmp_path / "t", scored.folder))
+    assert found == pytest.approx(whole, abs=1e-12)
+
+
+def test_a_damaged_block_is_scored_again(recipe, tmp_path):
+    path = recipe()
+    score(in_small_blocks(path), tmp_path / "whole")
+    with pytest.raises(KeyboardInterrupt):
+        score(in_small_blocks(path), tmp_path / "t", After(3, stop))
+    next((tmp_path / "t" / "blocks").iterdir()).write_bytes(b"")
+    with pytest.raises(InputError, match="was damaged and is removed; the same command scores it again"):
+        score(in_small_blocks(path), tmp_path / "t")
+    score(in_small_blocks(path), tmp_path / "t")
+    assert contents(tmp_path / "t") == contents(tmp_path / "whole")

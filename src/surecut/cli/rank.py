@@ -29,12 +29,14 @@ def rank(
     json: o.Json = False,
 ) -> None:
     from surecut.cli.loading import load
-    from surecut.cli.printing import print_json
+    from surecut.cli.printing import err, print_json
     from surecut.cli.watching import watching
     from surecut.system.ranker import Ranker
 
     with watching() as watch:
         ranker = Ranker(load(certificate), recipe, any_system=any_system, watch=watch)
+    for note in ranker.notes:
+        err.print(f"[yellow]warning:[/] {note}", soft_wrap=True)
     rankings = [(text, ranker.rank(text, top)) for text in _texts(query)]
     if json:
         print_json([_record(text, ranking) for text, ranking in rankings])

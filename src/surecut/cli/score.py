@@ -43,11 +43,21 @@ def score(
         return
     counts = f"{meta['queries']:,} queries, {meta['documents']:,} documents"
     out.print(f"[bold]{escape(meta['name'])}[/]: {counts}, in {escape(str(folder))}", soft_wrap=True)
-    for note in system.reranker.notes():
+    for note in (*_left_out(meta), *system.reranker.notes()):
         err.print(note, style="dim", soft_wrap=True)
     if meta["quality"]:
         print_quality(meta["quality"])
     out.print(f"Next: surecut calibrate --table {escape(str(folder))} -o cert.json", soft_wrap=True)
+
+
+def _left_out(meta: dict[str, Any]) -> list[str]:
+    """Queries that the table does not have."""
+    notes = []
+    if meta["queries_without_candidates"]:
+        notes.append(f"{meta['queries_without_candidates']:,} queries retrieved nothing and are not in the table")
+    if meta["judged_queries_without_text"]:
+        notes.append(f"{meta['judged_queries_without_text']:,} judged queries are not in the collection")
+    return notes
 
 
 def print_quality(quality: dict[str, Any]) -> None:
@@ -59,10 +69,6 @@ def print_quality(quality: dict[str, Any]) -> None:
     table = Table("", quality["measure"], "", box=None, pad_edge=False)
     table.add_row("retriever", f"{quality['retriever']:.4f}", f"{quality['queries']:,} judged queries")
     table.add_row("reranker", f"{quality['reranker']:.4f}")
-    if quality["beta"]:
-        table.add_row(
-            "fused",
-            f"{quality['fused']:.4f}",
-            f"weight {quality['beta']:.4g}, from {quality['tuned_on']:,} other queries",
-        )
+    origin = f", from {quality['tuned_on']:,} other queries" if quality["tuned_on"] else ""
+    table.add_row("fused", f"{quality['fused']:.4f}", f"weight {quality['beta']:.4g}{origin}")
     out.print(table)

@@ -23,7 +23,7 @@ def speedup(
     json: o.Json = False,
 ) -> None:
     from surecut.cli.loading import load
-    from surecut.cli.printing import print_json
+    from surecut.cli.printing import err, print_json
     from surecut.cli.watching import watching
     from surecut.system.ranker import Ranker
     from surecut.system.speedup import measure_speedup
@@ -31,6 +31,8 @@ def speedup(
     with watching() as watch:
         ranker = Ranker(load(certificate), recipe, any_system=any_system, watch=watch)
         found = measure_speedup(ranker, ranker.recipe.collection.queries[:queries], watch).to_dict()
+    for note in ranker.notes:
+        err.print(f"[yellow]warning:[/] {note}", soft_wrap=True)
     if json:
         print_json(found)
     else:
@@ -54,9 +56,13 @@ def _print(found: dict[str, Any]) -> None:
         soft_wrap=True,
     )
     out.print(table)
-    out.print(f"pruning takes {found['pruning_share_of_saved']:.4%} of the time it saves")
+    if found["pruning_share_of_saved"] is None:
+        out.print("nothing was saved: the certificate prunes nothing here")
+    else:
+        out.print(f"pruning takes {found['pruning_share_of_saved']:.4%} of the time it saves")
     if found["quality_full"] is not None:
         out.print(
             f"{found['measure']}  {found['quality_full']:.4f} with everything reranked, "
             f"{found['quality_pruned']:.4f} pruned ({found['measured_queries']:,} judged queries)"
         )
+        out.print("(the claim's own test is surecut check, on queries that took no part in calibration)", style="dim")

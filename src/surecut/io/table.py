@@ -46,7 +46,7 @@ def read_table(
     meta = read_meta(root)
     system = {
         part: str(meta["fingerprints"][part])
-        for part in ("retriever", "reranker")
+        for part in ("retriever", "reranker", "documents")
         if part in meta.get("fingerprints", {})
     }
     return from_frame(candidates, qrels, depth=depth, missing_reranker=missing_reranker, absent=absent, system=system)

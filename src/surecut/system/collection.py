@@ -47,13 +47,33 @@ class Collection:
 
     @cached_property
     def qrels(self) -> pl.DataFrame | None:
-        return self.source.qrels()
+        """The judgements, each once; two that contradict each other are refused."""
+        qrels = self.source.qrels()
+        if qrels is None:
+            return None
+        once = qrels.unique(maintain_order=True)
+        twice = once.filter(pl.struct("query_id", "doc_id").is_duplicated())
+        if twice.height:
+            query, document, _ = twice.row(0)
+            raise InputError(f"{self.source.name}: document '{document}' has two grades for query '{query}'")
+        return once
 
     @cached_property
     def queries(self) -> Queries:
         """The judged queries, or all of them where there are no judgements, in a fixed order."""
-        judged = None if self.qrels is None else set(self.qrels["query_id"].unique())
+        ids, texts = self._asked
+        order = np.argsort(hashed(ids, _SAMPLE_SALT), kind="stable")[: self.sample]
+        return Queries([ids[i] for i in order], [texts[i] for i in order])
+
+    @property
+    def judged_without_text(self) -> int:
+        """Judged queries that the collection does not have."""
+        return 0 if self.qrels is None else self.qrels["query_id"].n_unique() - len(self._asked[0])
+
+    @cached_property
+    def _asked(self) -> tuple[list[str], list[str]]:
         where = self.source.queries_name
+        judged = None if self.qrels is None else set(self.qrels["query_id"].unique())
         ids: list[str] = []
         texts: list[str] = []
         seen: set[str] = set()
@@ -69,5 +89,4 @@ class Collection:
             texts.append(query.text)
         if not ids:
             raise InputError(f"{where}: none of the {len(seen):,} queries is judged; do the ids match?")
-        order = np.argsort(hashed(ids, _SAMPLE_SALT), kind="stable")[: self.sample]
-        return Queries([ids[i] for i in order], [texts[i] for i in order])
+        return ids, texts

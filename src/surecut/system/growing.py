@@ -106,15 +106,24 @@ class GrowingTable:
         blocks = self._parts[part]
         if not self._part(part).exists() and all(self._block(block).exists() for block in blocks):
             (self.folder / "candidates").mkdir(exist_ok=True)
-            rows = pl.concat([pl.read_parquet(self._block(block), glob=False) for block in blocks])
+            rows = pl.concat([self._read_block(block) for block in blocks])
             write_atomically(self._part(part), as_parquet(rows))
         if self._part(part).exists():
             for block in blocks:
                 self._block(block).unlink(missing_ok=True)
 
-    def rows(self) -> pl.DataFrame:
-        """All parts, once they are there."""
-        return pl.concat([pl.read_parquet(self._part(part), glob=False) for part in self._parts])
+    def _read_block(self, block: Block) -> pl.DataFrame:
+        path = self._block(block)
+        try:
+            return pl.read_parquet(path, glob=False)
+        except (OSError, pl.exceptions.PolarsError):
+            path.unlink(missing_ok=True)
+            raise InputError(f"{path}: was damaged and is removed; the same command scores it again") from None
+
+    def rows(self) -> Iterator[pl.DataFrame]:
+        """Each part, once they are there: they may not fit in memory together."""
+        for part in self._parts:
+            yield pl.read_parquet(self._part(part), glob=False)
 
     def finish(self, qrels: pl.DataFrame | None, meta: Mapping[str, Any]) -> None:
         """Everything is scored: judgements, then meta.json, which makes it a table."""

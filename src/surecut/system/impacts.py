@@ -76,17 +76,28 @@ def encode_documents(encoder: SparseEncoder, documents: TextStore, folder: Path,
             places = range(start, min(start + _BLOCK, len(documents)))
             _write(_block(folder, start), encoder.documents(documents.texts.take(places)))
             watch.advance(len(places))
-    parts = [np.load(_block(folder, start)) for start in starts]
-    lengths = np.concatenate([np.diff(part["ends"], prepend=0) for part in parts])
-    return Weights(
-        np.cumsum(lengths),
-        np.concatenate([part["terms"] for part in parts]),
-        np.concatenate([part["weights"] for part in parts]),
-    )
+    return _together(folder, starts, len(documents))
+
+
+def _together(folder: Path, starts: range, size: int) -> Weights:
+    """All blocks as one, each read twice (to count, then to copy) and closed again."""
+    lengths = np.empty(size, dtype=np.int64)
+    for start in starts:
+        with np.load(_block(folder, start)) as part:
+            lengths[start : start + part["ends"].size] = np.diff(part["ends"], prepend=0)
+    ends = np.cumsum(lengths)
+    terms, weights = np.empty(int(ends[-1]), dtype=np.int32), np.empty(int(ends[-1]), dtype=np.float32)
+    place = 0
+    for start in starts:
+        with np.load(_block(folder, start)) as part:
+            following = place + part["terms"].size
+            terms[place:following], weights[place:following] = part["terms"], part["weights"]
+            place = following
+    return Weights(ends, terms, weights)
 
 
 def forget_blocks(folder: Path) -> None:
-    """Remove what the encoding left, once the index is saved."""
+    """Remove what the encoding left, once the index is whole."""
     for path in folder.glob("weights-*.npz"):
         path.unlink()
 

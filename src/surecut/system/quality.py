@@ -1,43 +1,66 @@
 """How good the stages are: retriever alone, reranker alone, and fused with a weight from the tuning fold."""
 
+from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
 import polars as pl
 
+from surecut.candidates import Candidates
 from surecut.curves import full_measure
-from surecut.folding import FEWEST, judged_only, set_aside
+from surecut.folding import FEWEST, in_tuning_fold
 from surecut.frames import from_frame
-from surecut.fusion import final_scores, fit_fusion
-from surecut.measures import as_measure
+from surecut.fusion import best_weight, final_scores, values_by_weight
+from surecut.measures import AnyMeasure, as_measure
 from surecut.system.recipe import FusionSection
 
 _TUNE_SHARE = 0.2  # as calibrate sets aside, and by the same hash: the same queries, the same weight
 
+Parts = Callable[[], Iterator[pl.DataFrame]]
 
-def quality(rows: pl.DataFrame, qrels: pl.DataFrame | None, fusion: FusionSection) -> dict[str, Any] | None:
-    """The measure of each stage over the judged queries that did not choose the weight; None if too little is."""
-    data = None if qrels is None else from_frame(rows, qrels)
-    if data is None or int(data.judged.sum()) < 2 * FEWEST:
-        return None
-    if not (data.grades > 0).any():
+
+def quality(parts: Parts, qrels: pl.DataFrame | None, fusion: FusionSection) -> dict[str, Any] | None:
+    """The measure of each stage over the judged queries that did not choose the weight; None if too little is judged.
+
+    A table may be larger than memory, so its parts are read one after the other.
+    """
+    if qrels is None or qrels["query_id"].n_unique() < 2 * FEWEST or not (qrels["relevance"] > 0).any():
         return None
     measure = as_measure(fusion.measure)
-    judged, beta, tuned_on = judged_only(data), fusion.beta, 0
-    if beta == "fit":
-        folds = set_aside(judged, _TUNE_SHARE, "fold")
-        assert folds.tuning is not None
-        judged, tuned_on = folds.calibration, len(folds.tuning)
-        beta = fit_fusion(folds.tuning, measure)
-
-    def mean(weight: float) -> float:
-        return float(full_measure(judged, final_scores(judged, weight), measure).mean())
-
+    share = _TUNE_SHARE if fusion.beta == "fit" else 0.0
+    beta, tuned_on = _weight(parts, qrels, measure, share) if fusion.beta == "fit" else (fusion.beta, 0)
+    stages = {"retriever": 1.0, "reranker": 0.0, "fused": beta}
+    values: dict[str, list[Any]] = {name: [] for name in stages}
+    for data in _judged(parts, qrels):
+        rest = data.take(np.flatnonzero(~in_tuning_fold(data, share)))
+        for name, weight in stages.items():
+            values[name].append(full_measure(rest, final_scores(rest, weight), measure))
+    joined = {name: np.concatenate(each) for name, each in values.items()}
+    means = {name: float(each.mean()) for name, each in joined.items()}
     return {
+        **means,
         "measure": str(measure),
-        "queries": len(judged),
-        "retriever": mean(1.0),
-        "reranker": mean(0.0),
-        "fused": mean(float(beta)),
+        "queries": int(joined["fused"].size),
         "beta": float(beta),
         "tuned_on": tuned_on,
     }
+
+
+def _weight(parts: Parts, qrels: pl.DataFrame, measure: AnyMeasure, share: float) -> tuple[float, int]:
+    """The best weight on the tuning fold, and how many queries that is."""
+    values = np.concatenate(
+        [
+            values_by_weight(data.take(np.flatnonzero(in_tuning_fold(data, share))), measure)
+            for data in _judged(parts, qrels)
+        ],
+        axis=1,
+    )
+    return (best_weight(values) if values.size else 0.0), values.shape[1]
+
+
+def _judged(parts: Parts, qrels: pl.DataFrame) -> Iterator[Candidates]:
+    for rows in parts():
+        here = qrels.join(rows.select("query_id").unique(), on="query_id", how="semi")
+        if here.height:
+            data = from_frame(rows, here)
+            yield data.take(np.flatnonzero(data.judged))

@@ -10,6 +10,7 @@ import numpy as np
 from surecut.arrays import Float32, Float64
 from surecut.certificate import Certificate, load_certificate, refuse_other_system
 from surecut.errors import InputError
+from surecut.rules import KEEP_EVERYTHING
 from surecut.system.collection import Queries
 from surecut.system.recipe import Recipe, read_recipe
 from surecut.system.retrievers import ready
@@ -66,9 +67,17 @@ class Ranker:
             )
         watch.stage("reading the documents")
         self.documents = self.recipe.collection.documents
+        self.notes = self._notes()
         ready(self.recipe.retriever, self.documents, watch)
         self.recipe.reranker.prepare(self.documents, watch)
         self.certificate.keep(np.zeros(1, np.float32), any_length=True)  # loads the compiled code
+
+    def _notes(self) -> list[str]:
+        """What a user should know before believing the results."""
+        known = self.certificate.system.get("documents")
+        if known in (None, self.documents.fingerprint):
+            return []
+        return ["the documents are not those the certificate was calibrated on: its claim is about those"]
 
     def rank(self, query: str, k: int | None = None) -> Ranking:
         """The final list for a query, its best k documents if asked."""
@@ -128,13 +137,18 @@ class Ranker:
 
     def _reason(self, scores: Float32, kept: int) -> str:
         pruner = self.certificate.pruner
-        if kept == scores.size:
-            return "every candidate reaches the threshold" if scores.size else "nothing was retrieved"
-        if kept == pruner.min_keep:
-            return f"at least {kept} are always kept"
-        if kept == pruner.max_keep:
-            return f"at most {kept} are ever kept"
+        if not scores.size:
+            return "nothing was retrieved"
+        if pruner.threshold == KEEP_EVERYTHING and kept == scores.size:
+            return f"the certificate ({self.certificate.status}) prunes nothing"
         keys = pruner.keys(scores)
+        reaching = int((keys >= pruner.threshold).sum())
+        if reaching < kept:
+            return f"only {reaching} reach the threshold, {pruner.threshold:.4g}, and at least {kept} are always kept"
+        if reaching > kept:
+            return f"{reaching} reach the threshold, {pruner.threshold:.4g}, and at most {kept} are ever kept"
+        if kept == scores.size:
+            return f"every candidate reaches the threshold, {pruner.threshold:.4g}"
         return (
             f"the key of candidate {kept} is {keys[kept - 1]:.4g}, that of candidate {kept + 1} is {keys[kept]:.4g}, "
             f"and the threshold is {pruner.threshold:.4g}"

@@ -16,6 +16,7 @@ from surecut.registry import unknown
 from surecut.system.collection import Collection
 from surecut.system.rerankers import RERANKERS, Reranker
 from surecut.system.retrievers import RETRIEVERS, Retriever
+from surecut.system.retrievers.dense import Dense
 from surecut.system.sources import Beir, Files, IrDataset, Source
 
 _VARIABLE = re.compile(r"\$\{(\w+)\}")
@@ -90,17 +91,22 @@ def read_recipe(path: str | Path) -> Recipe:
     for needed in ("collection", "retriever", "reranker"):
         if not isinstance(sections.get(needed), dict):
             raise InputError(f"{path}: no section [{needed}]")
-    depth = sections.get("depth", 1000)
+    name, depth = sections.get("name", file.stem), sections.get("depth", 1000)
+    if not isinstance(name, str):
+        raise InputError(f"{path}: name = {name}: a string is expected")
     if not isinstance(depth, int) or isinstance(depth, bool) or depth < 1:
         raise InputError(f"{path}: depth = {depth!r}: a whole number of at least 1 is expected")
     section = _filled(CollectionSection, sections["collection"], f"{path}, [collection]")
     _refuse_sample(section.sample, path)
+    retriever = _made(RETRIEVERS, "retriever", sections["retriever"], path)
+    if isinstance(retriever, Dense) and retriever.search_by == "hnsw" and retriever.ef_search < depth:
+        raise InputError(f"{path}, [retriever]: ef_search = {retriever.ef_search} must be at least the depth, {depth}")
     return Recipe(
         path=file,
-        name=str(sections.get("name", file.stem)),
+        name=name,
         depth=depth,
         collection=Collection(_located(section.source, f"{path}, [collection]"), section.sample),
-        retriever=_made(RETRIEVERS, "retriever", sections["retriever"], path),
+        retriever=retriever,
         reranker=_made(RERANKERS, "reranker", sections["reranker"], path),
         fusion=_filled(FusionSection, sections.get("fusion", {}), f"{path}, [fusion]"),
         text=written,
@@ -186,7 +192,7 @@ def _refuse_unknown(section: Mapping[str, Any], known: Any, where: str) -> None:
 
 
 def _expanded(value: Any, file: Path, key: str = "") -> Any:
-    """${NAME} becomes the environment's value; relative paths are taken from the recipe's folder."""
+    """${NAME} becomes the environment's value; relative paths as written are taken from the recipe's folder."""
     if isinstance(value, dict):
         return {name: _expanded(each, file, name) for name, each in value.items()}
     if isinstance(value, list):
@@ -201,5 +207,7 @@ def _expanded(value: Any, file: Path, key: str = "") -> Any:
         return found
 
     expanded = _VARIABLE.sub(variable, value)
+    if value.startswith("${"):
+        return expanded  # a relative path in the environment is relative to where the command runs
     is_model = key in _MODELS and (expanded.startswith(".") or (file.parent / expanded).is_dir())
     return str(file.parent / expanded) if key in _PATHS or is_model else expanded

@@ -62,6 +62,8 @@ def _unpacked(path: Path) -> IO[bytes]:
 def _parquet(path: Path) -> Iterator[Document]:
     with readable(str(path)):
         scan = pl.scan_parquet(path, glob=False)
+        read = [name for name in scan.collect_schema().names() if name in (*_IDS, *_TEXTS, "title")]
+        scan = scan.select(read or pl.all())
         for start in range(0, int(scan.select(pl.len()).collect().item()), _ROWS):
             for number, row in enumerate(scan.slice(start, _ROWS).collect().iter_rows(named=True), start=start + 1):
                 yield _record(row, f"{path}, row {number:,}")

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from surecut.errors import InputError
-from surecut.system.cache import digest, locked
+from surecut.system.cache import cache_folder, digest, locked
 from surecut.system.collection import Queries
 from surecut.system.growing import GrowingTable
 from surecut.system.quality import quality
@@ -23,18 +23,19 @@ from surecut.version import __version__
 
 def score(recipe: Recipe, folder: Path, watch: Watch = SILENT) -> None:
     """Fill a score table by a recipe; one that was interrupted goes on where it was."""
-    lock = folder / ".lock"
+    lock = cache_folder() / "locks" / digest(str(folder.resolve()))
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        lock.parent.mkdir(parents=True, exist_ok=True)
         with locked(lock, busy=f"{folder}: another surecut score is writing this table"):
             _score(recipe, folder, watch)
-            lock.unlink(missing_ok=True)
     except OSError as error:
         raise InputError(f"{error.filename or folder}: cannot be written ({error.strerror or error})") from None
 
 
 def _score(recipe: Recipe, folder: Path, watch: Watch) -> None:
     queries, documents = recipe.collection.queries, _documents(recipe, watch)
+    recipe.reranker.refuse_queries(queries)
     plan = _plan(recipe, queries, documents)
     table = GrowingTable(folder, plan, len(queries), recipe.depth, recipe.reranker.pairs_per_block)
     table.open()
@@ -113,8 +114,9 @@ def _hash(qrels: pl.DataFrame | None) -> str | None:
 
 
 def _finish(table: GrowingTable, recipe: Recipe, queries: Queries, documents: TextStore) -> None:
-    qrels, rows = _judgements(recipe, queries), table.rows()
-    if not rows.height:
+    qrels = _judgements(recipe, queries)
+    found = sum(rows["query_id"].n_unique() for rows in table.rows())
+    if not found:
         raise InputError(f"{recipe.path}: nothing was retrieved for any of the {len(queries):,} queries")
     table.finish(
         qrels,
@@ -124,9 +126,11 @@ def _finish(table: GrowingTable, recipe: Recipe, queries: Queries, documents: Te
             "recipe": recipe.text,
             "depth": recipe.depth,
             "queries": len(queries),
+            "queries_without_candidates": len(queries) - found,
+            "judged_queries_without_text": recipe.collection.judged_without_text,
             "documents": len(documents),
             "fingerprints": {part: table.plan[part] for part in ("retriever", "reranker", "documents", "queries")},
             "judgements": _hash(qrels),
-            "quality": quality(rows, qrels, recipe.fusion),
+            "quality": quality(table.rows, qrels, recipe.fusion),
         },
     )

@@ -73,6 +73,8 @@ class Beir:
         return pl.concat(parts)
 
     def _open(self, member: str) -> IO[bytes]:
+        if not self.path.exists():
+            raise InputError(f"{self.path}: no such folder or zip")
         try:
             if self.path.is_dir():
                 return (self.path / member).open("rb")
@@ -82,7 +84,7 @@ class Beir:
                 return archive.open(min(inside, key=len))
         except FileNotFoundError:
             pass
-        except (OSError, zipfile.BadZipFile) as error:
+        except (OSError, zipfile.BadZipFile, RuntimeError) as error:  # a zip with a password is a RuntimeError
             raise InputError(f"{self.path}: {getattr(error, 'strerror', None) or error}") from None
         raise InputError(f"{self.path}: no {member} in it; a BEIR collection has corpus.jsonl, queries.jsonl, qrels/")
 
@@ -136,11 +138,11 @@ class IrDataset:
 
     def documents(self) -> Iterator[Document]:
         for each in self._iterate("docs"):
-            yield Document(each.doc_id, title_and_text(getattr(each, "title", "") or "", _body(each)))
+            yield Document(each.doc_id, _text(each))
 
     def queries(self) -> Iterator[Document]:
         for each in self._iterate("queries"):
-            yield Document(each.query_id, _body(each).strip())
+            yield Document(each.query_id, _text(each))
 
     def qrels(self) -> pl.DataFrame | None:
         if not self._load().has_qrels():
@@ -164,8 +166,11 @@ class IrDataset:
             raise InputError(f"ir_datasets could not read {part} of '{self.dataset_id}': {error}") from None
 
 
-def _body(record: Any) -> str:
-    return str(record.text if hasattr(record, "text") else record.default_text())
+def _text(record: Any) -> str:
+    """Title and text; where a record has no field of that name, what it calls its default text, title and all."""
+    if not hasattr(record, "text"):
+        return str(record.default_text() or "").strip()
+    return title_and_text(getattr(record, "title", None) or "", record.text or "")
 
 
 def _stamp(path: Path) -> list[Any]:

@@ -30,6 +30,7 @@ class Speedup:
     pruning: Float64
     full: Float64
     pruned: Float64
+    largest_difference: float
     measure: str
     measured_queries: int
     quality_full: float | None
@@ -41,10 +42,11 @@ class Speedup:
         return float(self.full.sum() / (self.pruning.sum() + self.pruned.sum()))
 
     @property
-    def pruning_share(self) -> float:
-        """Time of pruning over the reranking time it saves."""
+    def pruning_share(self) -> float | None:
+        """Time of pruning over the reranking time it saves; none where nothing was pruned or saved."""
         saved = float(self.full.sum() - self.pruned.sum())
-        return float(self.pruning.sum()) / saved if saved > 0 else float("inf")
+        pruned = bool((self.kept < self.candidates).any())
+        return float(self.pruning.sum()) / saved if pruned and saved > 0 else None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain figures, times in milliseconds."""
@@ -60,6 +62,7 @@ class Speedup:
             ),
             "pruning_share_of_saved": self.pruning_share,
             "milliseconds": {name: _summary(1000 * seconds) for name, seconds in steps.items()},
+            "largest_difference": self.largest_difference,
             "measure": self.measure,
             "measured_queries": self.measured_queries,
             "quality_full": self.quality_full,
@@ -84,12 +87,15 @@ def measure_speedup(ranker: Ranker, queries: Queries, watch: Watch = SILENT) -> 
             found[name] = _timed(_reranked, ranker, query, parts[name])
         times.append((retrieving, pruning, found["full"][1], found["pruned"][1]))
         counts.append((hits.documents.size, kept))
-        rows.append(_rows(ranker, query.ids[0], hits, found["full"][0]))
+        rows.append(_rows(ranker, query.ids[0], hits, found["full"][0], found["pruned"][0]))
         watch.advance(1, hits.documents.size + kept)
     retrieving_, pruning_, full, pruned = np.array(times).T
     candidates, kept_ = np.array(counts, dtype=np.int64).T
-    name, judged, before, after = _quality(ranker, pl.concat(rows), dict(zip(queries.ids, kept_.tolist(), strict=True)))
-    return Speedup(candidates, kept_, retrieving_, pruning_, full, pruned, name, judged, before, after)
+    every = pl.concat(rows)
+    apart = np.abs((every["reranker"] - every["pruned"]).fill_nan(0.0).to_numpy()).max(initial=0.0)
+    return Speedup(
+        candidates, kept_, retrieving_, pruning_, full, pruned, float(apart), *_quality(ranker, every, queries, kept_)
+    )
 
 
 def _warm_up(ranker: Ranker, queries: Queries) -> None:
@@ -110,33 +116,41 @@ def _timed(work: Callable[..., Any], *given: Any) -> tuple[Any, float]:
     return result, time.perf_counter() - start
 
 
-def _rows(ranker: Ranker, query: str, hits: Hits, reranked: Float64) -> pl.DataFrame:
+def _rows(ranker: Ranker, query: str, hits: Hits, full: Float64, pruned: Float64) -> pl.DataFrame:
+    """Both rerankings; a candidate that was pruned has no second score."""
     return pl.DataFrame(
         {
             "query_id": pl.Series([query] * hits.documents.size, dtype=pl.String),
             "doc_id": pl.Series(ranker.documents.ids.take(hits.documents), dtype=pl.String),
             "retriever": hits.scores,
-            "reranker": reranked,
+            "reranker": full,
+            "pruned": np.concatenate((pruned, np.full(full.size - pruned.size, np.nan))),
         }
     )
 
 
-def _quality(ranker: Ranker, rows: pl.DataFrame, kept: dict[str, int]) -> tuple[str, int, float | None, float | None]:
-    """The certificate's measure of both lists, by ir-measures; none without judgements."""
+def _quality(
+    ranker: Ranker, rows: pl.DataFrame, queries: Queries, kept: Int64
+) -> tuple[str, int, float | None, float | None]:
+    """The certificate's measure of both lists as they were reranked, by ir-measures; none without judgements."""
     measure = _judgeable(ranker.certificate.measure)
     qrels = ranker.recipe.collection.qrels
     if qrels is None or not rows.height:
         return str(measure), 0, None, None
-    data = from_frame(rows, qrels.filter(pl.col("query_id").is_in(list(kept))))
-    data = data.take(np.flatnonzero(data.judged))
-    if not len(data):
-        return str(measure), 0, None, None
-    assert data.reranker is not None
-    final = ranker.final_scores(data.retriever, data.reranker)
-    tail: Tail = "append" if ranker.certificate.tail == "append" else "drop"
-    survivors = np.array([kept[query] for query in data.query_ids], dtype=np.int64)
-    before, after = (judged_values(data, final, size, tail, measure) for size in (data.lengths, survivors))
-    return str(measure), len(data), float(before.mean()), float(after.mean())
+    judged = qrels.filter(pl.col("query_id").is_in(list(queries.ids)))
+    survivors = dict(zip(queries.ids, kept.tolist(), strict=True))
+    means = []
+    for column in ("reranker", "pruned"):
+        data = from_frame(rows.select("query_id", "doc_id", "retriever", reranker=pl.col(column).fill_nan(0.0)), judged)
+        data = data.take(np.flatnonzero(data.judged))
+        if not len(data):
+            return str(measure), 0, None, None
+        assert data.reranker is not None
+        sizes = data.lengths if column == "reranker" else np.array([survivors[query] for query in data.query_ids])
+        final = ranker.final_scores(data.retriever, data.reranker)
+        tail: Tail = "append" if ranker.certificate.tail == "append" else "drop"
+        means.append(float(judged_values(data, final, sizes, tail, measure).mean()))
+    return str(measure), len(data), means[0], means[1]
 
 
 def _judgeable(name: str) -> Measure:

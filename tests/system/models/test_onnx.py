@@ -69,22 +69,24 @@ def test_a_model_that_wants_something_else_is_one_sentence(models, tmp_path, nam
 
 
 def test_the_fingerprint_is_of_the_content_not_of_the_place(tmp_path):
+    def printed(folder):
+        return fingerprint(folder, find_onnx(folder))
+
     one = cross_encoder(tmp_path / "one")
     same, other = cross_encoder(tmp_path / "elsewhere" / "two"), cross_encoder(tmp_path / "three", seed=1)
-    assert fingerprint(one) == fingerprint(same) != fingerprint(other)
-    before = fingerprint(one)
+    assert printed(one) == printed(same) != printed(other)
+    before = printed(one)
     (one / "config.json").write_text('{"max_position_embeddings": 64}')
-    assert fingerprint(one) != before
+    assert printed(one) != before
 
 
-def test_weights_beside_the_onnx_file_are_in_the_fingerprint(tmp_path):
+@pytest.mark.parametrize("location", ["model.onnx_data", "weights.pb"])
+def test_weights_beside_the_onnx_file_are_in_the_fingerprint(tmp_path, location):
     prints = []
     for seed in (0, 1):
         folder = cross_encoder(tmp_path / str(seed), seed=seed)
         whole = onnx.load(folder / "model.onnx")
-        onnx.save(
-            whole, folder / "model.onnx", save_as_external_data=True, location="model.onnx_data", size_threshold=0
-        )
+        onnx.save(whole, folder / "model.onnx", save_as_external_data=True, location=location, size_threshold=0)
         prints.append(fingerprint(folder, find_onnx(folder)))
     assert (tmp_path / "0" / "model.onnx").read_bytes() == (tmp_path / "1" / "model.onnx").read_bytes()
     assert prints[0] != prints[1]

@@ -115,3 +115,14 @@ def test_queries_may_have_an_encoder_and_a_prefix_of_their_own(dense, models, tm
     mixed = dense(query_model=other, query_prefix="balak ", document_prefix="dalan ")
     assert mixed.queries(["fenok"]).tobytes() == Dense(other, pooling="mean").queries(["balak fenok"]).tobytes()
     assert mixed.documents(["fenok"]).tobytes() == dense().documents(["dalan fenok"]).tobytes()
+
+
+@pytest.mark.parametrize("options", [{"neighbours": 1}, {"ef_construction": 0}, {"ef_search": -1}])
+def test_a_graph_that_cannot_be_built_is_refused(dense, options):
+    with pytest.raises(InputError, match="HNSW needs"):
+        dense(search_by="hnsw", **options)
+
+
+def test_a_batch_of_nothing_is_refused(dense):
+    with pytest.raises(InputError, match="batch_size = 0: at least 1 is expected"):
+        dense(batch_size=0)

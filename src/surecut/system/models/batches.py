@@ -8,6 +8,7 @@ from typing import Protocol
 import numpy as np
 
 from surecut.arrays import Array, Int64
+from surecut.errors import InputError
 from surecut.system.models.tokens import Batch, Tokens
 
 
@@ -23,6 +24,11 @@ class Model(Protocol):
 def cores() -> int:
     """Processors this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def refuse_batch_size(size: int | None) -> None:
+    if size is not None and size < 1:
+        raise InputError(f"batch_size = {size}: at least 1 is expected")
 
 
 def run(model: Model, tokens: Tokens, finish: Callable[[Array, Batch], Array]) -> Array:

@@ -13,7 +13,7 @@ from surecut.arrays import Array, Float32
 from surecut.errors import InputError
 from surecut.system.cache import digest
 from surecut.system.extras import needed
-from surecut.system.models.batches import Model, run
+from surecut.system.models.batches import Model, refuse_batch_size, run
 from surecut.system.models.folder import find_model, fingerprint, longest_text, read_json
 from surecut.system.models.onnx import OnnxModel, find_onnx
 from surecut.system.models.tokens import Batch, Tokenizer
@@ -38,6 +38,10 @@ class BiEncoder:
     batch_size: int | None = None
     device: str | None = None
 
+    def __post_init__(self) -> None:
+        refuse_batch_size(self.batch_size)
+        _ = self._of_documents, self._of_queries
+
     @cached_property
     def document_fingerprint(self) -> str:
         """What the documents' vectors depend on."""
@@ -48,6 +52,10 @@ class BiEncoder:
         """What a score depends on: both encoders."""
         return digest(self.document_fingerprint, self._of_queries.fingerprint, self.query_prefix)
 
+    def load_models(self) -> None:
+        """Load what queries need now, not with the first one."""
+        self._of_queries.load()
+
     def documents(self, texts: Sequence[str]) -> Float32:
         return self._of_documents.encode([self.document_prefix + text for text in texts])
 
@@ -56,11 +64,13 @@ class BiEncoder:
 
     @cached_property
     def _of_documents(self) -> "TextEncoder":
-        return TextEncoder(find_model(self.model), self)
+        return TextEncoder(find_model(self.model, self.file), self)
 
     @cached_property
     def _of_queries(self) -> "TextEncoder":
-        return self._of_documents if self.query_model is None else TextEncoder(find_model(self.query_model), self)
+        if self.query_model is None:
+            return self._of_documents
+        return TextEncoder(find_model(self.query_model, self.file), self)
 
 
 class TextEncoder:
@@ -74,11 +84,14 @@ class TextEncoder:
         self.max_length = longest_text(folder, options.max_length)
         self.normalise = _normalises(folder) if options.normalise is None else options.normalise
         self._words = folder if options.tokenizer is None else find_model(options.tokenizer)
+        self._tokenizer = None if self._by_library else Tokenizer.from_folder(self._words, self.max_length)
         self.pooling = options.pooling if options.pooling != "auto" else _pooling(folder)
 
     @cached_property
     def fingerprint(self) -> str:
-        return digest(fingerprint(self.folder, self._onnx, self._words), self.max_length, self.pooling, self.normalise)
+        graph = None if self._by_library else self._onnx
+        model = fingerprint(self.folder, graph, self._words)
+        return digest(model, self.max_length, self.pooling, self.normalise, *(["library"] if self._by_library else []))
 
     def encode(self, texts: Sequence[str]) -> Float32:
         """One vector a text."""
@@ -91,11 +104,14 @@ class TextEncoder:
 
     @cached_property
     def _encode(self) -> Encode:
-        if self._by_library:
+        if self._tokenizer is None:
             return self._sentence_transformers()
-        tokenizer = Tokenizer.from_folder(self._words, self.max_length)
-        network = self._network()
+        tokenizer, network = self._tokenizer, self._network()
         return lambda texts: run(network, tokenizer.texts(texts), self._pool)
+
+    def load(self) -> None:
+        """Load the model now, not with the first text."""
+        _ = self._encode
 
     def _network(self) -> Model:
         if self._onnx is not None:
@@ -144,12 +160,17 @@ def _pooling(folder: Path) -> Pooling:
 def _needs_library(folder: Path, onnx: Path | None, options: BiEncoder) -> bool:
     """sentence-transformers runs a folder of its own; surecut where an ONNX file or an option asks for another way."""
     steps = _steps(folder)
-    asked_otherwise = options.file is not None or options.pooling != "auto" or options.normalise is False
+    asked_otherwise = (
+        options.file is not None
+        or options.tokenizer is not None
+        or options.pooling != "auto"
+        or options.normalise is False
+    )
     odd = steps - {"Transformer", "Pooling", "Normalize"}
     if odd and asked_otherwise:
         raise InputError(
-            f"{folder}: has a step {min(odd)}, which only sentence-transformers takes: leave out file, pooling and "
-            "normalise"
+            f"{folder}: has a step {min(odd)}, which only sentence-transformers takes: leave out file, tokenizer, "
+            "pooling and normalise"
         )
     return bool(odd) or (bool(steps) and onnx is None and not asked_otherwise)
 

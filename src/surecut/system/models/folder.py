@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import mmap
 from pathlib import Path
 from typing import Any
 
@@ -9,12 +10,13 @@ from surecut.errors import InputError
 from surecut.system.extras import needed
 
 _LONGEST = 512
-_WEIGHTS = ("*.onnx", "*.onnx_data", "*.safetensors", "pytorch_model*.bin")
-_SETTINGS = ("tokenizer.json", "vocab.txt", "config.json", "modules.json", "*_Pooling/config.json", "*_Dense/*")
+_UNREAD = ("*.h5", "*.msgpack", "*.ot", "openvino/*")
+_WEIGHTS = ("*.safetensors", "*.bin")
+_SETTINGS = ("*.json", "*.txt", "*.model")
 
 
-def find_model(name: str) -> Path:
-    """A folder as it is; anything else is the name of a model on the hub."""
+def find_model(name: str, file: str | None = None) -> Path:
+    """A folder as it is; anything else is the name of a model on the hub, whose ONNX files are fetched if asked for."""
     folder = Path(name)
     if folder.is_dir():
         return folder
@@ -22,7 +24,7 @@ def find_model(name: str) -> Path:
         raise InputError(f"{name}: no such model folder")
     hub = needed("huggingface_hub", "onnx")
     try:
-        return Path(hub.snapshot_download(name, ignore_patterns=["*.h5", "*.msgpack", "*.ot", "openvino/*", "onnx/*"]))
+        return Path(hub.snapshot_download(name, ignore_patterns=[*_UNREAD, *([] if file else ["*.onnx"])]))
     except Exception as error:  # many kinds of network and hub errors
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise InputError(f"model '{name}': neither a folder nor to be had from the hub ({reason})") from None
@@ -57,21 +59,25 @@ def longest_text(folder: Path, asked: int | None) -> int:
     return min([int(each) for each in (*own, positions) if each and int(each) < 1_000_000] or [_LONGEST])
 
 
-def fingerprint(folder: Path, weights: Path | None = None, tokenizer: Path | None = None) -> str:
-    """A hash over the weights and settings; the place of the folder is not in it."""
-    if weights is None:
-        files = _found(folder, _WEIGHTS)
-    else:  # a large model keeps its tensors beside the graph
-        files = [weights, *_found(weights.parent, (f"{weights.name}?data",))]
-    if not files:
+def fingerprint(folder: Path, graph: Path | None = None, tokenizer: Path | None = None) -> str:
+    """A hash over weights and settings, of an ONNX graph or of everything in the folder; its place is not in it."""
+    weights = _found(folder, _WEIGHTS) if graph is None else [graph, *_beside(graph)]
+    if not weights:
         raise InputError(f"{folder}: no weights; a model folder holds model.onnx or model.safetensors")
+    elsewhere = [] if tokenizer in (None, folder) else _found(tokenizer, _SETTINGS)
     total = hashlib.blake2b(digest_size=16)
-    elsewhere = [] if tokenizer in (None, folder) else _found(tokenizer, _SETTINGS[:2])
-    for path in (*files, *_found(folder, _SETTINGS), *elsewhere):
+    for path in (*weights, *_found(folder, _SETTINGS), *elsewhere):
         with path.open("rb") as file:
             total.update(path.name.encode() + hashlib.file_digest(file, "blake2b").digest())
     return total.hexdigest()
 
 
+def _beside(graph: Path) -> list[Path]:
+    """Files that a large graph keeps its tensors in: those whose names it holds."""
+    with graph.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        others = (path for path in graph.parent.iterdir() if path.is_file() and path != graph)
+        return sorted(path for path in others if content.find(path.name.encode()) >= 0)
+
+
 def _found(folder: Path, patterns: tuple[str, ...]) -> list[Path]:
-    return sorted(path for pattern in patterns for path in folder.glob(pattern))
+    return sorted(path for pattern in patterns for path in folder.rglob(pattern))

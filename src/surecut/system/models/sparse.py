@@ -11,7 +11,7 @@ import numpy as np
 from surecut.arrays import Array, Float32, Int32, Int64
 from surecut.errors import InputError
 from surecut.system.cache import digest
-from surecut.system.models.batches import Model, run
+from surecut.system.models.batches import Model, refuse_batch_size, run
 from surecut.system.models.folder import find_model, fingerprint, longest_text
 from surecut.system.models.onnx import OnnxModel, find_onnx
 from surecut.system.models.tokens import Batch, Tokenizer, Tokens
@@ -39,6 +39,10 @@ class SparseModel:
     batch_size: int | None = None
     device: str | None = None
     kind: ClassVar[Kind]
+
+    def __post_init__(self) -> None:
+        refuse_batch_size(self.batch_size)
+        _ = self.of_documents, self.of_queries
 
     @cached_property
     def of_documents(self) -> "SparseEncoder":

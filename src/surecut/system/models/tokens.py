@@ -80,24 +80,24 @@ class Tokenizer:
         try:
             return Tokens(self._backend.encode_batch(list(zip(queries, documents, strict=True))))
         except Exception as error:  # the library raises nothing more specific
-            self._refuse_long_queries(queries)
+            self.refuse_long_queries(queries)
             raise InputError(f"the tokenizer refused a pair of query and document ({error})") from None
-
-    def word(self, token: int) -> str:
-        return str(self._backend.id_to_token(token))
 
     def special(self) -> set[int]:
         """Numbers of tokens that are no words."""
         return {number for number, token in self._backend.get_added_tokens_decoder().items() if token.special}
 
-    def _refuse_long_queries(self, queries: Sequence[str]) -> None:
+    def refuse_long_queries(self, queries: Sequence[str]) -> None:
+        """A query that leaves no room for a document is named."""
         self._backend.no_truncation()
-        for query in dict.fromkeys(queries):
-            length = len(self._backend.encode(query, "").ids)
-            if length >= self.max_length:
+        different = list(dict.fromkeys(queries))
+        for query, encoded in zip(
+            different, self._backend.encode_batch([(each, "") for each in different]), strict=True
+        ):
+            if len(encoded.ids) >= self.max_length:
                 raise InputError(
-                    f"the query '{query[:60]}...' alone has {length:,} tokens and the model takes {self.max_length:,}: "
-                    "only documents are cut; shorten the query"
+                    f"the query '{query[:60]}...' alone has {len(encoded.ids):,} tokens and the model takes "
+                    f"{self.max_length:,}: only documents are cut; shorten the query"
                 )
 
 

@@ -24,6 +24,10 @@ class Reranker(Protocol):
         """A hash over everything that its scores depend on, but the documents."""
         ...
 
+    def refuse_queries(self, queries: Queries) -> None:
+        """Say no to queries that cannot be scored, before anything is computed."""
+        ...
+
     def prepare(self, documents: TextStore, watch: Watch = SILENT) -> None:
         """Whatever is done once for all documents."""
         ...

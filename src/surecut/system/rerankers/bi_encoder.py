@@ -26,8 +26,12 @@ class BiEncoderReranker(BiEncoder):
     def fingerprint(self) -> str:
         return digest("bi-encoder", self.encoder_fingerprint)
 
+    def refuse_queries(self, queries: Queries) -> None:
+        """Every query can be scored."""
+
     def prepare(self, documents: TextStore, watch: Watch = SILENT) -> None:
         self._vectors = document_vectors(self, documents, watch)
+        self.load_models()
 
     def notes(self) -> list[str]:
         return []

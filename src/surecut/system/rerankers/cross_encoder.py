@@ -11,7 +11,7 @@ from surecut.arrays import Array, Float64, Int64
 from surecut.errors import InputError
 from surecut.system.cache import digest
 from surecut.system.collection import Queries
-from surecut.system.models.batches import Model, run
+from surecut.system.models.batches import Model, refuse_batch_size, run
 from surecut.system.models.folder import find_model, fingerprint, longest_text
 from surecut.system.models.onnx import OnnxModel, find_onnx
 from surecut.system.models.tokens import Batch, Tokenizer, Tokens
@@ -42,7 +42,8 @@ class CrossEncoder:
     _cut: int = field(default=0, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        self._folder = find_model(self.model)
+        refuse_batch_size(self.batch_size)
+        self._folder = find_model(self.model, self.file)
         self._onnx = find_onnx(self._folder, self.file)
         self._words = self._folder if self.tokenizer is None else find_model(self.tokenizer)
         self._tokenizer = Tokenizer.from_folder(self._words, longest_text(self._folder, self.max_length))
@@ -51,6 +52,10 @@ class CrossEncoder:
     def fingerprint(self) -> str:
         model = fingerprint(self._folder, self._onnx, self._words)
         return digest("cross-encoder", model, self._tokenizer.max_length, self.score)
+
+    def refuse_queries(self, queries: Queries) -> None:
+        """Only documents are cut, so a query must leave room for one."""
+        self._tokenizer.refuse_long_queries(queries.texts)
 
     def prepare(self, documents: TextStore, watch: Watch = SILENT) -> None:
         """Load the model."""

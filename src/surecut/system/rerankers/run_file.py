@@ -20,6 +20,9 @@ class RunReranker(RunFile):
 
     pairs_per_block: int = field(default=1_000_000, init=False, repr=False)
 
+    def refuse_queries(self, queries: Queries) -> None:
+        """Every query can be scored."""
+
     def prepare(self, documents: TextStore, watch: Watch = SILENT) -> None:
         watch.stage("reading the reranker's run")
         self.read(documents)

@@ -1,6 +1,8 @@
 """Retrievers: index a collection once, then find the best k documents for a query."""
 
 from collections.abc import Mapping
+from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Protocol
 
@@ -45,10 +47,23 @@ RETRIEVERS: Mapping[str, type] = {
 }
 
 
+_FORMAT = 1  # of the indexes on disk
+
+
 def ready(retriever: Retriever, documents: TextStore, watch: Watch = SILENT) -> None:
     """Index the documents, or load the index that was made of them before."""
 
     def build(folder: Path) -> None:
         retriever.index(documents, folder, watch)
 
-    retriever.load(built("indexes", digest(retriever.fingerprint, documents.fingerprint), build), documents)
+    key = digest(_FORMAT, _libraries(), retriever.fingerprint, documents.fingerprint)
+    retriever.load(built("indexes", key, build), documents)
+
+
+def _libraries() -> dict[str, str]:
+    """Versions that an index on disk may depend on: another one builds it again."""
+    found = {}
+    for name in ("bm25s", "PyStemmer", "faiss-cpu"):
+        with suppress(PackageNotFoundError):
+            found[name] = version(name)
+    return found

@@ -36,6 +36,7 @@ class BM25:
     def __post_init__(self) -> None:
         if not 0 <= self.k1 < np.inf or not 0 <= self.b <= 1:
             raise InputError(f"bm25 needs k1 of at least 0 and b between 0 and 1, not {self.k1:g} and {self.b:g}")
+        self._tokenizer()  # refuses a stemmer or stop words that are not known
 
     @property
     def fingerprint(self) -> str:

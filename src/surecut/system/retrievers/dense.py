@@ -36,6 +36,11 @@ class Dense(BiEncoder):
     _graph: Any = field(default=None, init=False, repr=False)
     _ties: Int32 | None = field(default=None, init=False, repr=False)
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.neighbours < 2 or self.ef_construction < 1 or self.ef_search < 1:
+            raise InputError("HNSW needs at least 2 neighbours, and ef_construction and ef_search of at least 1")
+
     @property
     def fingerprint(self) -> str:
         graph = [self.neighbours, self.ef_construction, self.ef_search] if self.search_by == "hnsw" else []

@@ -28,9 +28,9 @@ class Sparse(SparseModel):
 
     def index(self, documents: TextStore, folder: Path, watch: Watch = SILENT) -> None:
         ImpactIndex.of(encode_documents(self.of_documents, documents, folder, watch)).save(folder)
-        forget_blocks(folder)
 
     def load(self, folder: Path, documents: TextStore) -> None:
+        forget_blocks(folder)
         self._index = ImpactIndex.load(folder)
         self._ties = documents.tie_order
 
