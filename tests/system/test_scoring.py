@@ -393,7 +393,7 @@ def test_a_query_too_long_for_the_model_is_refused_before_anything_is_scored(rec
     write_lines(folder / "queries.jsonl", [*asked[:-1], {**asked[-1], "text": "balak " * 100}])
     section = f'kind = "cross-encoder"\nmodel = "{models.cross}"\nmax_length = 64'
     path = recipe(collection='beir = "data"', depth=5, reranker=section)
-    with pytest.raises(InputError, match="alone has 10[0-9] tokens and the model takes 64"):
+    with pytest.raises(InputError, match=r"alone has 10[0-9] tokens and the model takes 64"):
         score(read_recipe(path), tmp_path / "t")
     assert not list((tmp_path / "t").iterdir())
 
