@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from surecut.planning import queries_needed as queries_needed
     from surecut.simulation import simulate as simulate
     from surecut.system.ranker import Ranker as Ranker
+    from surecut.system.recipe import read_recipe as read_recipe
+    from surecut.system.scoring import score as score
     from surecut.targets import agreement as agreement
     from surecut.targets import at_least as at_least
     from surecut.targets import max_drop as max_drop
@@ -37,9 +39,11 @@ _HOMES = {
     "load_certificate": "certificate",
     "max_drop": "targets",
     "queries_needed": "planning",
+    "read_recipe": "system.recipe",
     "read_table": "io.table",
     "read_trec": "io.trec",
     "risk": "targets",
+    "score": "system.scoring",
     "simulate": "simulation",
     "write_table": "io.table",
 }

@@ -159,7 +159,7 @@ def refuse_other_system(certificate: Certificate, system: Mapping[str, str], any
         if known is not None and found is not None and found != known and not any_system:
             raise InputError(
                 f"the {part} of this data is not the certificate's (fingerprint {found}, certified {known}): "
-                "calibrate for it, or allow another system on your own responsibility (--any-system)"
+                "calibrate for it, or allow another system on your own responsibility (--any-system, any_system=True)"
             )
 
 

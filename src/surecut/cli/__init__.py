@@ -23,6 +23,10 @@ def _run() -> int:
         status = app(sys.argv[1:] or ["--help"], standalone_mode=False)
     except typer.Abort:
         _stop("interrupted", 130)
+    except SystemExit as end:  # how typer ends on Ctrl-C
+        if end.code == 130:
+            _stop("interrupted", 130)
+        raise
     except typer.TyperException as error:
         context = getattr(error, "ctx", None)
         _stop(f"{error.format_message()} (see '{context.command_path if context else 'surecut'} --help')", 2)
@@ -34,6 +38,11 @@ def _run() -> int:
         _stop("out of memory: cut the lists with --depth, or use fewer queries", 2)
     except BrokenPipeError:  # the reader of our output went away
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError as error:
+        os.dup2(
+            os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()
+        )  # what is still buffered cannot be written either
+        _stop(f"{error.filename or 'standard output'}: {error.strerror or error}", 2)
     return status if isinstance(status, int) else 0
 
 

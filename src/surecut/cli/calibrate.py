@@ -150,10 +150,7 @@ def calibrate(
         if output is None:
             err.print("not saved: add -o cert.json to keep it", style="dim")
         else:
-            err.print(
-                f"written to {output}; apply it with: surecut prune {output} --retriever RUN -o pruned.run",
-                style="dim",
-                soft_wrap=True,
-                markup=False,
-            )
+            use = "prune {} --retriever RUN -o pruned.run" if table is None else "rank {} RECIPE.toml --query ..."
+            hint = "" if certificate.status == "abstained" else f"; apply it with: surecut {use.format(output)}"
+            err.print(f"written to {output}{hint}", style="dim", soft_wrap=True, markup=False)
     raise typer.Exit(EXIT[certificate.status])

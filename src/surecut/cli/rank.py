@@ -33,25 +33,35 @@ def rank(
     from surecut.cli.watching import watching
     from surecut.system.ranker import Ranker
 
+    texts = _texts(query, str(certificate))
     with watching() as watch:
         ranker = Ranker(load(certificate), recipe, any_system=any_system, watch=watch)
     for note in ranker.notes:
         err.print(f"[yellow]warning:[/] {note}", soft_wrap=True)
-    rankings = [(text, ranker.rank(text, top)) for text in _texts(query)]
+    rankings = [(text, ranker.rank(text, top)) for text in texts]
     if json:
         print_json([_record(text, ranking) for text, ranking in rankings])
         return
     for text, ranking in rankings:
-        _print(text, ranking)
+        _print(text, ranking, ranker.certificate.tail)
         if explain:
             _explain(ranker.certificate.statement, ranking)
 
 
-def _texts(given: list[str]) -> list[str]:
+def _texts(given: list[str], certificate: str) -> list[str]:
+    """The queries, those on standard input in the place of a dash."""
     import sys
 
-    lines = [line.strip() for line in sys.stdin if line.strip()] if "-" in given else []
-    return [text for text in given if text != "-"] + lines
+    from surecut.errors import InputError
+
+    if [*given, certificate].count("-") > 1:
+        raise InputError("standard input can be read once only")
+    texts: list[str] = []
+    for text in given:
+        texts += [line.strip() for line in sys.stdin if line.strip()] if text == "-" else [text]
+    if not texts:
+        raise InputError("no query on standard input: one a line is expected")
+    return texts
 
 
 def _record(text: str, ranking: "Ranking") -> dict[str, Any]:
@@ -60,7 +70,7 @@ def _record(text: str, ranking: "Ranking") -> dict[str, Any]:
     return {"query": text, **asdict(ranking)}
 
 
-def _print(text: str, ranking: "Ranking") -> None:
+def _print(text: str, ranking: "Ranking", tail: str) -> None:
     from rich.table import Table
     from rich.text import Text
 
@@ -79,8 +89,12 @@ def _print(text: str, ranking: "Ranking") -> None:
             score,
             Text(start[:60] + ("..." if len(start) > 60 else "")),
         )
-    out.print(Text(text, style="bold"))
-    out.print(table)
+    pruned = {"drop": "the others are dropped", "append": "the others follow in retriever order"}[tail]
+    others = f"; {pruned}" if ranking.kept < ranking.candidates else ""
+    out.print(Text(text if len(text) <= 200 else f"{text[:200]}...", style="bold"))
+    out.print(f"{ranking.kept:,} of {ranking.candidates:,} candidates reranked{others}", style="dim")
+    if ranking.documents:
+        out.print(table)
 
 
 def _explain(statement: str, ranking: "Ranking") -> None:

@@ -29,14 +29,19 @@ def score(
 
     from surecut.cli.printing import err, out, print_json
     from surecut.cli.watching import watching
+    from surecut.folding import FEWEST
     from surecut.io.table import read_meta
     from surecut.system.recipe import read_recipe
     from surecut.system.scoring import score as fill
 
     system = read_recipe(recipe)
     folder = output or Path("scores") / recipe.stem
-    with watching() as watch:
-        fill(system, folder, watch)
+    try:
+        with watching() as watch:
+            fill(system, folder, watch)
+    except KeyboardInterrupt:
+        err.print("what is scored is kept: the same command goes on where it was", style="dim")
+        raise
     meta = read_meta(folder)
     if json:
         print_json({"table": str(folder), **meta})
@@ -47,6 +52,8 @@ def score(
         err.print(note, style="dim", soft_wrap=True)
     if meta["quality"]:
         print_quality(meta["quality"])
+    else:
+        err.print(f"no measure is reported: fewer than {FEWEST} judged queries, or nothing relevant", style="dim")
     out.print(f"Next: surecut calibrate --table {escape(str(folder))} -o cert.json", soft_wrap=True)
 
 

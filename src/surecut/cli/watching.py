@@ -7,6 +7,7 @@ from typing import Any
 
 from surecut.system.watching import Watch
 
+_SECONDS_TO_FIRST_LINE = 5.0
 _SECONDS_BETWEEN_LINES = 30.0
 
 
@@ -38,7 +39,8 @@ class _Lines(Watch):
 
     def stage(self, what: str, total: int | None = None, done: int = 0) -> None:
         self._what, self._total, self._done, self._fresh, self._pairs = what, total or 0, done, 0, 0
-        self._started = self._spoke = time.monotonic()
+        self._started = time.monotonic()
+        self._spoke = self._started - _SECONDS_BETWEEN_LINES + _SECONDS_TO_FIRST_LINE
 
     def advance(self, units: int, pairs: int = 0) -> None:
         self._done, self._fresh, self._pairs = self._done + units, self._fresh + units, self._pairs + pairs

@@ -23,5 +23,5 @@ def find_table(folder: str | Path) -> Path:
             raise InputError(unknown("example", wanted, shipped_tables()))
         return _DATA / wanted
     if not Path(folder).is_dir():
-        raise InputError(f"{folder}: no such folder; a score table is a folder with candidates.parquet")
+        raise InputError(f"{folder}: no such folder; a score table is a folder that surecut score or write_table made")
     return Path(folder)

@@ -87,6 +87,8 @@ class Collection:
                 raise InputError(f"{where}: query '{query.id}' has no text; give it one, or leave it out")
             ids.append(query.id)
             texts.append(query.text)
+        if not seen:
+            raise InputError(f"{where}: no queries")
         if not ids:
             raise InputError(f"{where}: none of the {len(seen):,} queries is judged; do the ids match?")
         return ids, texts

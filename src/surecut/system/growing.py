@@ -64,14 +64,19 @@ class GrowingTable:
             path = self.folder / name
             if path.exists():
                 begun = _read(path)
+                if name == UNFINISHED and not self._holds_anything():
+                    break  # begun, and nothing scored yet: another recipe may have it
                 self._refuse_other_plan(begun.get("plan"))
                 self._take_up(begun.get("layout"), path)
                 return
-        if (self.folder / "candidates.parquet").exists() or (self.folder / "candidates").exists():
+        if self._holds_anything() or (self.folder / "candidates.parquet").exists():
             raise InputError(f"{self.folder}: holds a score table that was made otherwise; name another folder with -o")
         (self.folder / "blocks").mkdir(parents=True, exist_ok=True)
         begun = {"plan": self.plan, "layout": self._layout}
         write_atomically(self.folder / UNFINISHED, json.dumps(begun, indent=2, sort_keys=True) + "\n")
+
+    def _holds_anything(self) -> bool:
+        return any(True for name in ("blocks", "candidates") for _ in (self.folder / name).glob("*.parquet"))
 
     def _take_up(self, layout: Any, path: Path) -> None:
         sizes: list[Any] = [layout.get(name) for name in self._layout] if isinstance(layout, dict) else []

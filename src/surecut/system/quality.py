@@ -24,7 +24,7 @@ def quality(parts: Parts, qrels: pl.DataFrame | None, fusion: FusionSection) -> 
 
     A table may be larger than memory, so its parts are read one after the other.
     """
-    if qrels is None or qrels["query_id"].n_unique() < 2 * FEWEST or not (qrels["relevance"] > 0).any():
+    if qrels is None or qrels["query_id"].n_unique() < FEWEST or not (qrels["relevance"] > 0).any():
         return None
     measure = as_measure(fusion.measure)
     share = _TUNE_SHARE if fusion.beta == "fit" else 0.0

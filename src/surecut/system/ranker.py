@@ -72,6 +72,9 @@ class Ranker:
         self.recipe.reranker.prepare(self.documents, watch)
         self.certificate.keep(np.zeros(1, np.float32), any_length=True)  # loads the compiled code
 
+    def __repr__(self) -> str:
+        return f"Ranker({self.recipe.name!r}, {self.certificate.status}, depth {self.certificate.depth})"
+
     def _notes(self) -> list[str]:
         """What a user should know before believing the results."""
         known = self.certificate.system.get("documents")
@@ -81,8 +84,10 @@ class Ranker:
 
     def rank(self, query: str, k: int | None = None) -> Ranking:
         """The final list for a query, its best k documents if asked."""
-        if not query.strip():
-            raise InputError("the query has no text")
+        if not isinstance(query, str) or not query.strip():
+            raise InputError(f"the query has no text: {query!r}")
+        if k is not None and (not isinstance(k, int) or k < 1):
+            raise InputError(f"k = {k!r}: a whole number of at least 1 is expected")
         if isinstance(self.recipe.retriever, RunFile) or isinstance(self.recipe.reranker, RunFile):
             raise InputError(f"{self.recipe.path}: a run file knows no new query; rank needs stages that can compute")
         queries = Queries(["query"], [query])

@@ -1,7 +1,6 @@
 """Records of documents and queries: JSON lines and Parquet, streamed, the first wrong line named."""
 
 import gzip
-import io
 import json
 import zipfile
 import zlib
@@ -18,6 +17,7 @@ from surecut.system.texts import Document, title_and_text
 _IDS = ("_id", "id", "doc_id", "query_id", "docid", "qid", "pid")
 _TEXTS = ("text", "contents", "body", "query", "passage")
 _ROWS = 65_536
+_BOM = b"\xef\xbb\xbf"
 
 Opener = Callable[[], IO[bytes]]
 
@@ -25,7 +25,7 @@ Opener = Callable[[], IO[bytes]]
 def read_records(path: Path) -> Iterator[Document]:
     """The records of a .jsonl (also .gz) or .parquet file."""
     if not path.is_file():
-        raise InputError(f"{path}: no such file")
+        raise InputError(f"{path}: {'a folder, not a file' if path.is_dir() else 'no such file'}")
     if path.suffix == ".parquet":
         return _parquet(path)
     return read_lines(lambda: _unpacked(path), str(path))
@@ -33,14 +33,11 @@ def read_records(path: Path) -> Iterator[Document]:
 
 def read_lines(opener: Opener, name: str) -> Iterator[Document]:
     """One record a line of JSON."""
-    number = 0
     with opener() as raw, readable(name):
-        try:
-            for number, line in enumerate(io.TextIOWrapper(raw, encoding="utf-8"), start=1):
-                if line.strip():
-                    yield _record(_parsed(line, f"{name}, line {number:,}"), f"{name}, line {number:,}")
-        except UnicodeDecodeError:
-            raise InputError(f"{name}, line {number + 1:,} or later: not UTF-8") from None
+        for number, line in enumerate(raw, start=1):
+            if line.strip():
+                where = f"{name}, line {number:,}"
+                yield _record(_parsed(line.removeprefix(_BOM) if number == 1 else line, where), where)
 
 
 @contextmanager
@@ -69,11 +66,13 @@ def _parquet(path: Path) -> Iterator[Document]:
                 yield _record(row, f"{path}, row {number:,}")
 
 
-def _parsed(line: str, where: str) -> Any:
+def _parsed(line: bytes, where: str) -> Any:
     try:
-        return json.loads(line)
+        return json.loads(line.decode())
+    except UnicodeDecodeError:
+        raise InputError(f"{where}: not UTF-8") from None
     except ValueError as error:
-        raise InputError(f"{where}: not JSON ({error})") from None
+        raise InputError(f"{where}: not JSON ({getattr(error, 'msg', error)})") from None
 
 
 def _record(fields: Any, where: str) -> Document:

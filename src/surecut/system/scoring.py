@@ -12,7 +12,7 @@ from surecut.system.cache import cache_folder, digest, locked
 from surecut.system.collection import Queries
 from surecut.system.growing import GrowingTable
 from surecut.system.quality import quality
-from surecut.system.recipe import Recipe
+from surecut.system.recipe import Recipe, read_recipe
 from surecut.system.retrievers import ready
 from surecut.system.runs import RunFile
 from surecut.system.texts import TextStore
@@ -21,8 +21,10 @@ from surecut.system.watching import SILENT, Watch
 from surecut.version import __version__
 
 
-def score(recipe: Recipe, folder: Path, watch: Watch = SILENT) -> None:
+def score(recipe: Recipe | str | Path, folder: str | Path, watch: Watch = SILENT) -> None:
     """Fill a score table by a recipe; one that was interrupted goes on where it was."""
+    recipe = recipe if isinstance(recipe, Recipe) else read_recipe(recipe)
+    folder = Path(folder)
     lock = cache_folder() / "locks" / digest(str(folder.resolve()))
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -36,6 +38,7 @@ def score(recipe: Recipe, folder: Path, watch: Watch = SILENT) -> None:
 def _score(recipe: Recipe, folder: Path, watch: Watch) -> None:
     queries, documents = recipe.collection.queries, _documents(recipe, watch)
     recipe.reranker.refuse_queries(queries)
+    _refuse_other_judgements(recipe, documents)
     plan = _plan(recipe, queries, documents)
     table = GrowingTable(folder, plan, len(queries), recipe.depth, recipe.reranker.pairs_per_block)
     table.open()
@@ -49,6 +52,16 @@ def _score(recipe: Recipe, folder: Path, watch: Watch) -> None:
 def _documents(recipe: Recipe, watch: Watch) -> TextStore:
     watch.stage("reading the documents")
     return recipe.collection.documents
+
+
+def _refuse_other_judgements(recipe: Recipe, documents: TextStore) -> None:
+    """Judgements of which no document is in the collection were made for another one."""
+    qrels = recipe.collection.qrels
+    if qrels is not None and not (documents.numbers(qrels["doc_id"].unique()) >= 0).any():
+        raise InputError(
+            f"{recipe.collection.source.name}: none of the judged documents is in the collection "
+            f"('{qrels['doc_id'][0]}' for one); do the ids match?"
+        )
 
 
 def _plan(recipe: Recipe, queries: Queries, documents: TextStore) -> dict[str, Any]:

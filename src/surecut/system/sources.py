@@ -86,7 +86,9 @@ class Beir:
             pass
         except (OSError, zipfile.BadZipFile, RuntimeError) as error:  # a zip with a password is a RuntimeError
             raise InputError(f"{self.path}: {getattr(error, 'strerror', None) or error}") from None
-        raise InputError(f"{self.path}: no {member} in it; a BEIR collection has corpus.jsonl, queries.jsonl, qrels/")
+        raise InputError(
+            f"{self.path}: no {member} in it; a BEIR collection has corpus.jsonl, queries.jsonl, qrels/*.tsv"
+        )
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from surecut.judging import judged_values
 from surecut.measures import Measure, as_measure
 from surecut.system.collection import Queries
 from surecut.system.ranker import Ranker
+from surecut.system.runs import RunFile
 from surecut.system.topk import Hits
 from surecut.system.watching import SILENT, Watch
 
@@ -74,6 +75,8 @@ def measure_speedup(ranker: Ranker, queries: Queries, watch: Watch = SILENT) -> 
     """Rerank every query's candidates in full and pruned; which comes first alternates."""
     if not len(queries):
         raise InputError("no queries to measure on")
+    if isinstance(ranker.recipe.reranker, RunFile):
+        raise InputError(f"{ranker.recipe.path}: the reranker is a run file, so there is no reranking to time")
     _warm_up(ranker, queries)
     watch.stage("reranking twice", len(queries))
     rows, times, counts = [], [], []

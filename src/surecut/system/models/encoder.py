@@ -136,6 +136,10 @@ class TextEncoder:
 
     def _pool(self, states: Array, batch: Batch) -> Array:
         """From one state a token to one vector; a network that gives one vector a text has pooled already."""
+        if states.ndim == 2 and states.shape[1] <= 2:
+            raise InputError(
+                f"{self.folder}: gives {states.shape[1]} numbers a text; this is a classifier, not an encoder"
+            )
         if states.ndim == 2:
             return states
         if self.pooling == "cls":

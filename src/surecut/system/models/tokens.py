@@ -62,7 +62,7 @@ class Tokenizer:
         tokenizers = needed("tokenizers", "onnx")
         path, words = folder / "tokenizer.json", folder / "vocab.txt"
         if not path.is_file() and not words.is_file():
-            raise InputError(f"{folder}: no tokenizer.json; a model folder holds its tokenizer beside the weights")
+            raise InputError(f"{folder}: no tokenizer.json; name a folder or model that has it with tokenizer = ...")
         try:
             backend = tokenizers.Tokenizer.from_file(str(path)) if path.is_file() else _of_bert(tokenizers, words)
         except Exception as error:  # the library raises nothing more specific

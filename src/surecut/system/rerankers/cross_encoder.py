@@ -98,6 +98,8 @@ class CrossEncoder:
         return load_classifier(self._folder, self.batch_size, self.device)
 
     def _finish(self, logits: Array, _: Batch) -> Float64:
+        if logits.ndim == 3:
+            raise InputError(f"{self.model}: gives a state for every token; this is an encoder, not a cross-encoder")
         labels = logits.reshape(len(logits), -1).astype(np.float64)
         if labels.shape[1] == 1 and self.score != "second-logit":
             return _as_asked(labels[:, 0], "logit" if self.score == "auto" else self.score)

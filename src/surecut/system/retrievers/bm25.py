@@ -81,8 +81,8 @@ class BM25:
         stopwords = None if self.stopwords == "none" else self.stopwords
         try:
             return bm25s.tokenization.Tokenizer(stemmer=stem, stopwords=stopwords)
-        except ValueError as error:
-            raise InputError(f"unknown stop words: {error}") from None
+        except ValueError:
+            raise InputError(f"unknown stop words '{stopwords}': known are the languages of bm25s, or none") from None
 
 
 class _WordNumbers:
