@@ -10,26 +10,17 @@ from surecut.errors import InputError
 def write_atomically(path: str | Path, content: str | bytes) -> None:
     """Write a file so that it is there whole or not at all; a link is followed, a pipe or device is written to."""
     target = Path(os.path.realpath(path))
-    if target.exists() and not target.is_file() and not target.is_dir():
-        _write_through(target, content)
-        return
     temporary = target.parent / f".{target.name}.{os.getpid()}.part"
     try:
-        with temporary.open("wb") as file:
+        through = target.is_fifo() or target.is_char_device()
+        with (target if through else temporary).open("wb") as file:
             file.write(content.encode() if isinstance(content, str) else content)
-            file.flush()
-            os.fsync(file.fileno())  # else a power failure may leave an empty file in the old one's place
-        os.replace(temporary, target)
+            if not through:
+                file.flush()
+                os.fsync(file.fileno())  # else a power failure may leave an empty file in the old one's place
+                os.replace(temporary, target)
     except OSError as error:
         raise InputError(f"{path}: cannot be written ({error.strerror})") from None
     finally:
         with suppress(OSError):
             temporary.unlink()
-
-
-def _write_through(target: Path, content: str | bytes) -> None:
-    try:
-        with target.open("wb") as stream:
-            stream.write(content.encode() if isinstance(content, str) else content)
-    except OSError as error:
-        raise InputError(f"{target}: cannot be written ({error.strerror})") from None

@@ -242,7 +242,7 @@ CASES = {
     "another network": (
         lambda: shutil.copy("bi/model.onnx", "cross/model.onnx"),
         SCORE,
-        ["labels; a reranker has one, or two"],
+        ["this is an encoder, not a cross-encoder"],
     ),
     "document too long": (
         recipe_with('"./cross"', '"./cross"\nmax_length = 16\nlong_documents = "refuse"'),
@@ -372,6 +372,10 @@ def test_ctrl_c_ends_with_130_and_the_same_command_goes_on(started, surecut, fil
         time.sleep(0.01)
     process.send_signal(signal.SIGINT)
     assert process.wait(timeout=30) == 130
-    assert process.stderr.read().decode().strip() in ("", "surecut: interrupted")
+    kept, said = process.stderr.read().decode().splitlines()[-2:]
+    assert (kept, said) == (
+        "what is scored is kept: the same command goes on where it was",
+        "surecut: interrupted",
+    )
     assert surecut(*SCORE.split()).status == 0
     assert len(sc.read_table("out")) == 30

@@ -97,7 +97,9 @@ def test_another_plan_is_refused_with_what_differs(table, whole):
     if whole:
         filled(table())
     else:
-        table().open()
+        begun = table()
+        begun.open()
+        begun.write(begun.blocks[0], rows(begun.blocks[0]))
     table().open()
     with pytest.raises(InputError, match="was begun with another depth and reranker; name another folder with -o"):
         table({**PLAN, "depth": 5, "reranker": "three"}).open()
@@ -139,7 +141,15 @@ def test_a_table_goes_on_in_the_blocks_it_was_begun_with(table, tmp_path):
 
 @pytest.mark.parametrize("layout", [None, {}, {"queries_per_block": 0, "blocks_per_part": 1}])
 def test_a_broken_layout_is_named(table, tmp_path, layout):
-    (tmp_path / "t").mkdir()
+    begun = table()
+    begun.open()
+    begun.write(begun.blocks[0], rows(begun.blocks[0]))
     (tmp_path / "t" / "unfinished.json").write_text(json.dumps({"plan": PLAN, "layout": layout}))
     with pytest.raises(InputError, match=r"unfinished\.json: damaged"):
         table().open()
+
+
+def test_a_folder_in_which_nothing_was_scored_may_be_taken(table, tmp_path):
+    table().open()
+    filled(table({**PLAN, "reranker": "three"}))
+    assert json.loads((tmp_path / "t" / "meta.json").read_text())["plan"]["reranker"] == "three"

@@ -77,7 +77,7 @@ def test_a_bad_line_is_named(written, line, said):
 
 def test_bytes_that_are_not_text_are_named(written):
     path = written(b'{"_id": "d1", "text": "x"}\n{"_id": "d2", "text": "\xff"}\n')
-    with pytest.raises(InputError, match=r"records\.jsonl, line \d or later: not UTF-8"):
+    with pytest.raises(InputError, match=r"records\.jsonl, line \d: not UTF-8"):
         list(read_records(path))
 
 

@@ -95,7 +95,7 @@ SPOILT = {
     "no text": (spoil("corpus.jsonl", b'{"_id": "d1"}\n'), r"corpus\.jsonl, line 1: 'd1' has no text"),
     "not UTF-8": (
         spoil("corpus.jsonl", b'{"_id": "d1", "text": "\xe9"}\n'),
-        r"corpus\.jsonl, line 1 or later: not UTF-8",
+        r"corpus\.jsonl, line 1: not UTF-8",
     ),
     "qrels columns": (spoil("qrels/test.tsv", b"q1 d1\n"), r"qrels/test\.tsv, line 1: 2 columns"),
     "qrels grade": (spoil("qrels/test.tsv", b"q1 0 d1 good\n"), r"qrels/test\.tsv, line 1: .*'good'"),

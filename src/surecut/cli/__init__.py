@@ -2,6 +2,9 @@
 
 import os
 import sys
+from contextlib import suppress
+
+INTERRUPTED = 130
 
 
 def main() -> None:
@@ -9,7 +12,7 @@ def main() -> None:
     try:
         sys.exit(_run())
     except KeyboardInterrupt:
-        _stop("interrupted", 130)
+        _stop("interrupted", INTERRUPTED)
 
 
 def _run() -> int:
@@ -22,11 +25,7 @@ def _run() -> int:
     try:
         status = app(sys.argv[1:] or ["--help"], standalone_mode=False)
     except typer.Abort:
-        _stop("interrupted", 130)
-    except SystemExit as end:  # how typer ends on Ctrl-C
-        if end.code == 130:
-            _stop("interrupted", 130)
-        raise
+        _stop("interrupted", INTERRUPTED)
     except typer.TyperException as error:
         context = getattr(error, "ctx", None)
         _stop(f"{error.format_message()} (see '{context.command_path if context else 'surecut'} --help')", 2)
@@ -37,13 +36,19 @@ def _run() -> int:
     except MemoryError:
         _stop("out of memory: cut the lists with --depth, or use fewer queries", 2)
     except BrokenPipeError:  # the reader of our output went away
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _forget_output()
     except OSError as error:
-        os.dup2(
-            os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()
-        )  # what is still buffered cannot be written either
+        _forget_output()
         _stop(f"{error.filename or 'standard output'}: {error.strerror or error}", 2)
+    if status == INTERRUPTED:  # how typer reports Ctrl-C
+        _stop("interrupted", INTERRUPTED)
     return status if isinstance(status, int) else 0
+
+
+def _forget_output() -> None:
+    """What is still in the buffer of standard output cannot be written, and need not be."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _stop(message: str, status: int) -> None:

@@ -85,7 +85,7 @@ def test_a_word_list_will_do_and_gives_the_same_tokens(tmp_path, tokenizer):
 
 
 def test_a_folder_without_a_tokenizer_says_what_is_missing(tmp_path):
-    with pytest.raises(InputError, match=r"no tokenizer\.json; a model folder holds its tokenizer beside the weights"):
+    with pytest.raises(InputError, match=r"no tokenizer\.json; name a folder or model that has it"):
         Tokenizer.from_folder(tmp_path, 512)
 
 
