@@ -125,6 +125,35 @@ def test_rank_takes_several_queries_and_standard_input(surecut, files):
     assert found[0]["documents"][0]["text"] == ranking.documents[0].text
 
 
+def test_queries_on_standard_input_stand_where_the_dash_stands(surecut, files):
+    ended = surecut("rank", "cert.json", "tiny.toml", "-q", "-", "-q", QUERY, "--json", stdin=b"balak\n")
+    assert [each["query"] for each in json.loads(ended.out)] == ["balak", QUERY]
+
+
+@pytest.mark.parametrize(
+    ("certificate", "said"),
+    [("-", "standard input can be read once only"), ("cert.json", "no query on standard input")],
+)
+def test_standard_input_without_a_query_is_refused(surecut, files, certificate, said):
+    ended = surecut("rank", certificate, "tiny.toml", "-q", "-", stdin=b"\n")
+    assert ended.status == 2
+    assert said in ended.err
+
+
+def test_rank_says_how_many_were_reranked(surecut, files):
+    ranking = sc.Ranker("cert.json", "tiny.toml").rank(QUERY)
+    said = f"{ranking.kept} of {ranking.candidates} candidates reranked; the others are dropped"
+    assert said in surecut("rank", "cert.json", "tiny.toml", "-q", QUERY).words
+
+
+def test_output_that_cannot_be_written_is_one_line(files):
+    command = [sys.executable, "-m", "surecut", "rank", "cert.json", "tiny.toml", "-q", QUERY]
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, timeout=120)
+    assert done.returncode == 2
+    assert done.stderr == b"surecut: standard output: No space left on device\n"
+
+
 def test_any_system_allows_another_model(surecut, files):
     Path("tiny.toml").write_text(Path("tiny.toml").read_text().replace("./cross", "./other"))
     for verb in (("rank", "-q", QUERY), ("speedup", "--queries", 2)):

@@ -195,3 +195,15 @@ def test_other_documents_are_warned_of_not_refused(scored, certificate, recipe, 
     write_beir(tmp_path / "data", queries=5, documents=20)
     (note,) = Ranker(certificate, recipe(collection='beir = "data"')).notes
     assert "not those the certificate was calibrated on" in note
+
+
+@pytest.mark.parametrize("query", [None, 5, ["a"], " "])
+def test_what_is_no_query_is_refused(scored, certificate, query):
+    with pytest.raises(InputError, match="the query has no text"):
+        Ranker(certificate, scored.recipe).rank(query)
+
+
+@pytest.mark.parametrize("k", [0, 2.5])
+def test_what_is_no_number_of_documents_is_refused(scored, certificate, k):
+    with pytest.raises(InputError, match="a whole number of at least 1 is expected"):
+        Ranker(certificate, scored.recipe).rank("balak", k)

@@ -426,3 +426,17 @@ def test_a_damaged_block_is_scored_again(recipe, tmp_path):
         score(in_small_blocks(path), tmp_path / "t")
     score(in_small_blocks(path), tmp_path / "t")
     assert contents(tmp_path / "t") == contents(tmp_path / "whole")
+
+
+def test_paths_will_do(recipe, scored, tmp_path):
+    sc.score(str(recipe(fusion='[fusion]\nbeta = "fit"')), str(tmp_path / "t"))
+    assert sc.read_table(tmp_path / "t").fingerprint() == scored.data.fingerprint()
+
+
+def test_judgements_of_other_documents_are_refused_before_anything_is_scored(recipe, tmp_path):
+    folder = write_beir(tmp_path / "data", queries=5, documents=20)
+    qrels = folder / "qrels" / "test.tsv"
+    qrels.write_text(qrels.read_text().replace("\td", "\tother-"))
+    with pytest.raises(InputError, match="none of the judged documents is in the collection"):
+        score(read_recipe(recipe(collection='beir = "data"')), tmp_path / "t")
+    assert not list((tmp_path / "t").iterdir())

@@ -1,5 +1,6 @@
 """Speed-up: counts and quality are the table's; times are what they are."""
 
+import json
 from dataclasses import replace
 
 import ir_measures
@@ -10,6 +11,7 @@ import pytest
 import surecut as sc
 from surecut import InputError, Ranker
 from surecut.system.collection import Queries
+from surecut.system.recipe import read_recipe
 from surecut.system.speedup import measure_speedup
 from surecut.system.watching import Watch
 
@@ -111,3 +113,19 @@ def test_queries_that_find_nothing_do_no_harm(scored, certificate):
 def test_no_queries_are_refused(scored, certificate):
     with pytest.raises(InputError, match="no queries to measure on"):
         measure_speedup(Ranker(certificate, scored.recipe), Queries([], []))
+
+
+def test_a_run_file_cannot_be_timed(scored, recipe, tmp_path):
+    (tmp_path / "second.run").write_text("q1 Q0 d1 1 2.0 t\n")
+    certificate = sc.calibrate(scored.data, target=sc.max_drop(0.1))
+    ranker = sc.Ranker(certificate, recipe(reranker='kind = "run"\nrun = "second.run"'), any_system=True)
+    with pytest.raises(InputError, match="there is no reranking to time"):
+        measure_speedup(ranker, Queries(["q1"], ["balak"]))
+
+
+def test_nothing_pruned_is_nothing_saved(scored):
+    certificate = replace(sc.calibrate(scored.data, target=sc.max_drop(0.1)), threshold=-np.inf)
+    found = measure_speedup(sc.Ranker(certificate, scored.recipe), read_recipe(scored.recipe).collection.queries[:3])
+    assert found.pruning_share is None
+    assert json.loads(json.dumps(found.to_dict(), allow_nan=False))["pruning_share_of_saved"] is None
+    assert found.largest_difference < 1e-5

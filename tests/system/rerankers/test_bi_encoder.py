@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from surecut import InputError
 from surecut.system.rerankers import BiEncoderReranker
 from surecut.system.topk import Hits
 
@@ -49,3 +50,9 @@ def test_the_fingerprint_knows_the_encoder_and_is_not_the_retrievers(models):
         Dense(str(models.bi), pooling="mean"),
     ]
     assert len({each.fingerprint for each in kinds}) == 3
+
+
+def test_a_classifier_is_no_encoder(models, collection):
+    encoder = BiEncoderReranker(str(models.cross), pooling="cls")
+    with pytest.raises(InputError, match="gives 1 numbers a text; this is a classifier, not an encoder"):
+        encoder.prepare(collection.documents)
