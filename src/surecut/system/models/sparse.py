@@ -68,6 +68,10 @@ class SparseEncoder:
     def fingerprint(self) -> str:
         return digest(self.kind, fingerprint(self.folder, self._onnx, self._words), self.tokenizer.max_length)
 
+    def load(self) -> None:
+        """Load the model now, not with the first text."""
+        _ = self._network
+
     def documents(self, texts: Sequence[str]) -> Weights:
         """A word piece that is repeated counts with its largest weight."""
         return self._encode(texts, np.maximum)

@@ -72,6 +72,7 @@ class Dense(BiEncoder):
     def load(self, folder: Path, documents: TextStore) -> None:
         self._ties = documents.tie_order
         self._vectors = document_vectors(self, documents)
+        self.load_models()
         if self.search_by == "hnsw":
             faiss = needed("faiss", "faiss")
             self._graph = faiss.read_index(str(folder / _GRAPH), faiss.IO_FLAG_MMAP)

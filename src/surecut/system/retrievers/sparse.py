@@ -31,6 +31,7 @@ class Sparse(SparseModel):
 
     def load(self, folder: Path, documents: TextStore) -> None:
         forget_blocks(folder)
+        self.of_queries.load()
         self._index = ImpactIndex.load(folder)
         self._ties = documents.tie_order
 
