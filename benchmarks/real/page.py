@@ -113,7 +113,7 @@ def _clock(results: list[Findings]) -> str:
                     f"{claim.speedup['candidates_ratio']:.1f} x",
                     f"{times['full']['p50']:,.0f} -> {times['pruned']['p50']:,.0f}",
                     f"{times['full']['p95']:,.0f} -> {times['pruned']['p95']:,.0f}",
-                    f"{claim.speedup['pruning_share_of_saved']:.3%}",
+                    _share(claim.speedup["pruning_share_of_saved"]),
                 ]
             )
     heads = [
@@ -126,6 +126,10 @@ def _clock(results: list[Findings]) -> str:
         "pruning / time saved",
     ]
     return _table(heads, rows)
+
+
+def _share(share: float | None) -> str:
+    return "nothing saved" if share is None else f"{share:.3%}"
 
 
 def _encoding(rates: list[Rates]) -> str:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from surecut.arrays import Float64
+from surecut.arrays import Float32, Float64
 from surecut.candidates import Candidates
 from surecut.curves import full_measure
 from surecut.errors import InputError
@@ -16,9 +16,14 @@ def final_scores(data: Candidates, beta: float = 0.0) -> Float64:
     """The scores that order the final list; with beta = 0 the reranker's own."""
     if data.reranker is None:
         raise InputError("there are no reranker scores: give the reranker's run, or a table that has them")
+    return fused(data.retriever, data.reranker, beta)
+
+
+def fused(retriever: Float32, reranker: Float64, beta: float) -> Float64:
+    """beta * retriever + (1 - beta) * reranker."""
     if beta == 0.0:
-        return data.reranker
-    return beta * data.retriever.astype(np.float64) + (1.0 - beta) * data.reranker
+        return reranker
+    return beta * retriever.astype(np.float64) + (1.0 - beta) * reranker
 
 
 def fit_fusion(data: Candidates, measure: AnyMeasure) -> float:

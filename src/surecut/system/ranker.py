@@ -10,6 +10,7 @@ import numpy as np
 from surecut.arrays import Float32, Float64
 from surecut.certificate import Certificate, load_certificate, refuse_other_system
 from surecut.errors import InputError
+from surecut.fusion import fused
 from surecut.rules import KEEP_EVERYTHING
 from surecut.system.collection import Queries
 from surecut.system.recipe import Recipe, read_recipe
@@ -118,9 +119,8 @@ class Ranker:
         return kept, self._reason(hits.scores, kept)
 
     def final_scores(self, retriever: Float32, reranker: Float64) -> Float64:
-        """beta * retriever + (1 - beta) * reranker, with the certificate's beta."""
-        beta = float(self.certificate.fusion["beta"])
-        return beta * retriever.astype(np.float64) + (1.0 - beta) * reranker
+        """The scores that order the final list, with the certificate's weight."""
+        return fused(retriever, reranker, float(self.certificate.fusion["beta"]))
 
     def _listed(self, hits: Hits, reranked: Float64, k: int | None) -> list[Ranked]:
         final = self.final_scores(hits.scores[: reranked.size], reranked)
