@@ -6,7 +6,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from benchmarks.real import encoding, findings, models, shipping
+from benchmarks.real import again, encoding, findings, models, shipping
 from benchmarks.real.page import page
 from benchmarks.real.systems import SYSTEMS, System
 from surecut.cli.watching import watching
@@ -34,7 +34,8 @@ def main() -> None:
         fill(system, options.scores / system.name)
     if not options.names:
         found = [findings.find(system, options.scores / system.name) for system in SYSTEMS]
-        write_atomically(PAGE, page(found, encoder_rates(options.models)))
+        compared = [again.compare(system) for system in SYSTEMS]
+        write_atomically(PAGE, page(found, compared, encoder_rates(options.models)))
         console.print(f"wrote {PAGE}")
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from benchmarks.real.again import QUERIES, Again
 from benchmarks.real.encoding import Rates
 from benchmarks.real.findings import CONFIDENCE, SHARES, Claim, Findings
 
@@ -16,7 +17,7 @@ surecut's default rule was chosen on several collections, two of these among the
 """
 
 
-def page(found: Iterable[Findings], rates: Iterable[Rates]) -> str:
+def page(found: Iterable[Findings], again: Iterable[Again], rates: Iterable[Rates]) -> str:
     """The whole page."""
     results = list(found)
     tuning, calibration, held_out = SHARES
@@ -25,6 +26,7 @@ def page(found: Iterable[Findings], rates: Iterable[Rates]) -> str:
         "## How good the stages are\n\nOn the queries that did not tune.\n\n" + _qualities(results),
         "## What can be certified\n\n" + _CLAIMS + _claims(results),
         "## On the clock\n\n" + _CLOCK + _clock(results),
+        "## Made again\n\n" + _AGAIN.format(queries=QUERIES) + _again(again),
     ]
     if measured := list(rates):
         parts.append("## ONNX against sentence-transformers\n\n" + _ENCODING + _encoding(measured))
@@ -40,6 +42,12 @@ certificate prunes nothing; it says how many labelled queries would probably do.
 _CLOCK = """\
 Full against pruned reranking of the same held-out queries, one query at a time, taking turns. A bi-encoder's documents
 are encoded in advance, so its time is that of encoding the query, and pruning saves next to nothing.
+
+"""
+
+_AGAIN = """\
+The first {queries} queries of every shipped table scored anew by its recipe, in the run that made this page; a
+bi-encoder's document vectors are those kept from the first time.
 
 """
 
@@ -126,6 +134,11 @@ def _clock(results: list[Findings]) -> str:
         "pruning / time saved",
     ]
     return _table(heads, rows)
+
+
+def _again(compared: Iterable[Again]) -> str:
+    rows = [[each.name, f"{each.pairs:,}", f"{each.identical:,}", f"{each.farthest:.2g}"] for each in compared]
+    return _table(["system", "pairs", "the same to the last bit", "largest difference"], rows)
 
 
 def _share(share: float | None) -> str:
