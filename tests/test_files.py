@@ -1,6 +1,8 @@
 """Files that are there whole or not at all, and things that are no files."""
 
 import os
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -31,6 +33,12 @@ def test_a_pipe_is_written_to(tmp_path):
     assert (tmp_path / "pipe").read_text() == "through"
     writer.join(timeout=10)
     assert (tmp_path / "pipe").is_fifo()
+
+
+def test_standard_output_may_be_a_pipe():
+    code = "from surecut.files import write_atomically; write_atomically('/dev/stdout', 'through')"
+    ended = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, check=True, timeout=60)
+    assert ended.stdout == b"through"
 
 
 @pytest.mark.parametrize("name", ["nowhere/file", "x" * 300, "."])

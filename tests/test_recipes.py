@@ -11,6 +11,7 @@ import pytest
 from surecut.errors import InputError
 from surecut.measures import as_measure
 from surecut.system.models import encoder, sparse
+from surecut.system.models.folder import ModelFiles
 from surecut.system.recipe import CollectionSection, FusionSection, Recipe, read_recipe
 from surecut.system.rerankers import RERANKERS, cross_encoder
 from surecut.system.retrievers import RETRIEVERS
@@ -53,7 +54,7 @@ def anywhere(monkeypatch, tmp_path):
     tokenizers.Tokenizer(words).save(str(tmp_path / "tokenizer.json"))
     (tmp_path / "config.json").write_text(json.dumps({"max_position_embeddings": 512}))
     for module in (cross_encoder, encoder, sparse):
-        monkeypatch.setattr(module, "find_model", lambda name, file=None: tmp_path)
+        monkeypatch.setattr(module, "find_model", lambda *_, **__: ModelFiles(tmp_path, None, tmp_path))
     for variable in ("SURECUT_DATA", "SURECUT_MODELS"):
         monkeypatch.setenv(variable, str(tmp_path / variable))
 
@@ -71,13 +72,11 @@ def test_surecut_takes_every_recipe(path, anywhere):
     assert recipe.depth >= 100
 
 
-@pytest.mark.parametrize("path", RECIPES, ids=system_of)
-def test_every_model_of_a_recipe_takes_the_length_it_asks_for(path, anywhere):
-    """Retrievers find their model when they are first used: so use them as far as the folder goes."""
-    recipe = read_recipe(path)
-    for stage in (recipe.retriever, recipe.reranker):
-        for part in ("_of_documents", "_of_queries"):
-            getattr(stage, part, None)
+def test_a_length_that_a_model_does_not_take_would_be_noticed(anywhere, tmp_path):
+    written = (ROOT / "recipes" / "scifact" / "bm25-minilm.toml").read_text(encoding="utf-8")
+    (tmp_path / "long.toml").write_text(written.replace("max_length = 256", "max_length = 513"), encoding="utf-8")
+    with pytest.raises(InputError, match="max_length = 513"):
+        read_recipe(tmp_path / "long.toml")
 
 
 def test_the_systems_of_the_paper_are_as_deep_as_the_paper(anywhere):

@@ -30,9 +30,7 @@ def compare(system: System) -> Again:
     shipped = pl.scan_parquet(find_table(PREFIX + system.name) / "candidates.parquet")
     with tempfile.TemporaryDirectory() as folder:
         score(replace(recipe, collection=replace(recipe.collection, sample=QUERIES)), folder)
-        made = pl.scan_parquet(Path(folder) / "candidates" / "*.parquet").with_columns(
-            pl.col("reranker").cast(pl.Float32)
-        )
+        made = pl.scan_parquet(Path(folder) / "candidates" / "*.parquet")
         queries = made.select("query_id").unique()
         both = (
             shipped.join(queries, on="query_id", how="semi")

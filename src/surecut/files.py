@@ -9,18 +9,30 @@ from surecut.errors import InputError
 
 def write_atomically(path: str | Path, content: str | bytes) -> None:
     """Write a file so that it is there whole or not at all; a link is followed, a pipe or device is written to."""
-    target = Path(os.path.realpath(path))
-    temporary = target.parent / f".{target.name}.{os.getpid()}.part"
+    data = content.encode() if isinstance(content, str) else content
     try:
-        through = target.is_fifo() or target.is_char_device()
-        with (target if through else temporary).open("wb") as file:
-            file.write(content.encode() if isinstance(content, str) else content)
-            if not through:
-                file.flush()
-                os.fsync(file.fileno())  # else a power failure may leave an empty file in the old one's place
-                os.replace(temporary, target)
+        if Path(path).is_fifo() or Path(path).is_char_device():  # /dev/stdout may lead to a pipe that has no path
+            Path(path).write_bytes(data)
+        else:
+            _replace(Path(os.path.realpath(path)), data)
     except OSError as error:
         raise InputError(f"{path}: cannot be written ({error.strerror})") from None
+
+
+def _replace(target: Path, data: bytes) -> None:
+    temporary = target.parent / f".{target.name}.{os.getpid()}.part"
+    try:
+        with temporary.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())  # else a power failure may leave an empty file in the old one's place
+        os.replace(temporary, target)
     finally:
         with suppress(OSError):
             temporary.unlink()
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Remove what a process that was killed while it wrote left behind; nobody else may be writing."""
+    for path in folder.rglob(".*.part"):
+        path.unlink(missing_ok=True)

@@ -140,9 +140,11 @@ def test_a_query_that_finds_nothing_gives_an_empty_list(scored, certificate):
     assert ranking.why == "nothing was retrieved"
 
 
-@pytest.mark.parametrize("query", ["", " \n"])
-def test_a_query_without_text_is_refused(scored, certificate, query):
-    with pytest.raises(InputError, match="the query has no text"):
+@pytest.mark.parametrize(
+    ("query", "said"), [("", "has no text"), (" \n", "has no text"), ("balak \udcff", "is not UTF-8")]
+)
+def test_a_query_that_is_no_text_is_refused(scored, certificate, query, said):
+    with pytest.raises(InputError, match=f"the query {said}"):
         Ranker(certificate, scored.recipe).rank(query)
 
 

@@ -337,6 +337,36 @@ def test_another_recipe_in_the_same_folder_is_refused(scored, recipe, models, be
         score(read_recipe(recipe(**sections)), scored.folder)
 
 
+@pytest.mark.usefixtures("small_parts")
+def test_a_part_that_is_gone_is_made_again(recipe, tmp_path):
+    path = recipe()
+    score(in_small_blocks(path), tmp_path / "t")
+    whole = contents(tmp_path / "t")
+    (tmp_path / "t" / "candidates" / "part-00001.parquet").unlink()
+    with pytest.raises(InputError, match=r"of the \d+ parts in candidates/ are there; surecut score"):
+        read_table(tmp_path / "t")
+    score(read_recipe(path), tmp_path / "t")
+    assert contents(tmp_path / "t") == whole
+
+
+@pytest.mark.usefixtures("small_parts")
+def test_a_damaged_part_is_named_when_a_table_is_described_anew(recipe, tmp_path):
+    score(in_small_blocks(recipe()), tmp_path / "t")
+    (tmp_path / "t" / "candidates" / "part-00001.parquet").write_bytes(b"PAR1 no more")
+    with pytest.raises(InputError, match=r"part-00001\.parquet: damaged; remove it, and the same command"):
+        score(read_recipe(recipe(fusion="[fusion]\nbeta = 0.5")), tmp_path / "t")
+
+
+def test_what_a_killed_run_left_half_written_goes_away(recipe, tmp_path):
+    path = recipe()
+    score(read_recipe(path), tmp_path / "t")
+    whole = contents(tmp_path / "t")
+    for left in (".meta.json.1.part", "candidates/.part-00000.parquet.1.part"):
+        (tmp_path / "t" / left).write_bytes(b"half")
+    score(read_recipe(path), tmp_path / "t")
+    assert contents(tmp_path / "t") == whole
+
+
 def test_changed_documents_are_another_table(recipe, tmp_path):
     folder = write_beir(tmp_path / "data", queries=5, documents=20)
     path = recipe(collection='beir = "data"', depth=5)
@@ -352,10 +382,7 @@ def test_changed_judgements_do_not_leave_an_old_table_standing(recipe, tmp_path)
     score(read_recipe(path), tmp_path / "t")
     qrels = folder / "qrels" / "test.tsv"
     qrels.write_text(qrels.read_text().replace("\t1\n", "\t2\n"))
-    try:
-        score(read_recipe(path), tmp_path / "t")
-    except InputError:
-        return
+    score(read_recipe(path), tmp_path / "t")
     assert set(pl.read_parquet(tmp_path / "t" / "qrels.parquet")["relevance"]) == {2}
 
 

@@ -164,6 +164,7 @@ Fusion = Annotated[
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.", rich_help_panel=OUTPUT)]
+RecipePath = Annotated[Path, typer.Argument(metavar="RECIPE.toml", help="The system: collection, retriever, reranker.")]
 CertificatePath = Annotated[Path, typer.Argument(metavar="cert.json", help="A certificate (- is stdin).")]
 MsPerPair = Annotated[
     float | None,

@@ -1,11 +1,10 @@
 """surecut rank"""
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
 from surecut.cli import options as o
-from surecut.cli.score import RecipePath
 
 if TYPE_CHECKING:
     from surecut.system.ranker import Ranking
@@ -18,7 +17,7 @@ Example: surecut rank cert.json recipes/scifact/bm25-minilm.toml --query "vitami
 
 def rank(
     certificate: o.CertificatePath,
-    recipe: RecipePath,
+    recipe: o.RecipePath,
     query: Annotated[
         list[str],
         typer.Option("--query", "-q", metavar="TEXT", help="What to search for; repeatable; - is stdin."),
@@ -58,10 +57,19 @@ def _texts(given: list[str], certificate: str) -> list[str]:
         raise InputError("standard input can be read once only")
     texts: list[str] = []
     for text in given:
-        texts += [line.strip() for line in sys.stdin if line.strip()] if text == "-" else [text]
+        texts += _lines(sys.stdin) if text == "-" else [text]
     if not texts:
         raise InputError("no query on standard input: one a line is expected")
     return texts
+
+
+def _lines(stream: TextIO) -> list[str]:
+    from surecut.errors import InputError
+
+    try:
+        return [line.strip() for line in stream if line.strip()]
+    except UnicodeDecodeError:
+        raise InputError("standard input is not UTF-8") from None
 
 
 def _record(text: str, ranking: "Ranking") -> dict[str, Any]:

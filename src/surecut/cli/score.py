@@ -14,14 +14,12 @@ Example: surecut score recipes/scifact/bm25-minilm.toml -o scores/scifact
 Stopped in the middle, the same command goes on where it was.
 """
 
-RecipePath = Annotated[Path, typer.Argument(metavar="RECIPE.toml", help="The system: collection, retriever, reranker.")]
-
 
 def score(
-    recipe: RecipePath,
+    recipe: o.RecipePath,
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", metavar="DIR", help="The score table (scores/NAME of the recipe if not given)."),
+        typer.Option("-o", "--output", metavar="DIR", help="The score table (scores/RECIPE if not given)."),
     ] = None,
     json: o.Json = False,
 ) -> None:

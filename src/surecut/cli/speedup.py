@@ -5,7 +5,6 @@ from typing import Annotated, Any
 import typer
 
 from surecut.cli import options as o
-from surecut.cli.score import RecipePath
 
 HELP = """Measure on the clock what a certificate saves: full against pruned reranking of the same queries.
 
@@ -15,7 +14,7 @@ Example: surecut speedup cert.json recipes/scifact/bm25-minilm.toml --queries 50
 
 def speedup(
     certificate: o.CertificatePath,
-    recipe: RecipePath,
+    recipe: o.RecipePath,
     queries: Annotated[
         int, typer.Option("--queries", metavar="N", min=1, help="How many of the recipe's queries to time.")
     ] = 50,
@@ -57,7 +56,9 @@ def _print(found: dict[str, Any]) -> None:
     )
     out.print(table)
     if found["pruning_share_of_saved"] is None:
-        out.print("nothing was saved: the certificate prunes nothing here")
+        pruned = found["mean_kept"] < found["mean_candidates"]
+        reason = "fewer pairs took no less time" if pruned else "the certificate prunes nothing here"
+        out.print(f"nothing was saved: {reason}")
     else:
         out.print(f"pruning takes {found['pruning_share_of_saved']:.4%} of the time it saves")
     if found["quality_full"] is not None:

@@ -39,11 +39,11 @@ def read_table(
         raise InputError(
             f"{folder}: not finished; run surecut score again with the same recipe, it goes on where it was"
         )
-    candidates = _candidates(root)
+    meta = read_meta(root)
+    candidates = _candidates(root, meta.get("parts"))
     qrels = None
     if (root / "qrels.parquet").exists():
         qrels = _read([root / "qrels.parquet"])
-    meta = read_meta(root)
     system = {
         part: str(meta["fingerprints"][part])
         for part in ("retriever", "reranker", "documents")
@@ -117,10 +117,10 @@ def judgements(data: Candidates) -> pl.DataFrame:
     return pl.concat((found, lost))
 
 
-def as_parquet(frame: pl.DataFrame) -> bytes:
-    """A frame as the bytes of a Parquet file, the same ones every time."""
+def as_parquet(frame: pl.DataFrame, level: int | None = None) -> bytes:
+    """A frame as the bytes of a Parquet file, the same ones every time; a higher level takes longer and less room."""
     buffer = io.BytesIO()
-    frame.write_parquet(buffer, compression="zstd")
+    frame.write_parquet(buffer, compression="zstd", compression_level=level)
     return buffer.getvalue()
 
 
@@ -136,12 +136,17 @@ def _documents(data: Candidates) -> pl.Series:
     return pl.Series("doc_id", (10**width - 1 - place).astype(str)).str.zfill(width)
 
 
-def _candidates(root: Path) -> pl.DataFrame:
+def _candidates(root: Path, count: int | None) -> pl.DataFrame:
     single, parts = root / "candidates.parquet", sorted((root / "candidates").glob("part-*.parquet"))
     if single.exists():
         return _read([single])
     if not parts:
         raise InputError(f"{root}: neither candidates.parquet nor candidates/part-*.parquet is there")
+    if count is not None and len(parts) != count:
+        raise InputError(
+            f"{root}: {len(parts)} of the {count} parts in candidates/ are there; surecut score with the same recipe "
+            "makes the others again"
+        )
     return _read(parts)
 
 

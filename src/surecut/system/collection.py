@@ -14,6 +14,7 @@ from surecut.system.cache import built, digest
 from surecut.system.sources import Source
 from surecut.system.texts import TextStore, write_store
 
+_FORMAT = 1  # of the store, and of how a record becomes a text: another one is built anew
 _SAMPLE_SALT = b"surecut sample "
 
 
@@ -43,7 +44,7 @@ class Collection:
         def build(folder: Path) -> None:
             write_store(self.source.documents(), folder, self.source.name)
 
-        return TextStore(built("documents", digest(self.source.identity()), build))
+        return TextStore(built("documents", digest(_FORMAT, self.source.identity()), build))
 
     @cached_property
     def qrels(self) -> pl.DataFrame | None:

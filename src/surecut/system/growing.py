@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from surecut.errors import InputError
-from surecut.files import write_atomically
+from surecut.files import remove_leftovers, write_atomically
 from surecut.io.table import UNFINISHED, as_parquet
 
 _ROWS_PER_PART = 1_000_000
@@ -60,20 +60,28 @@ class GrowingTable:
 
     def open(self) -> None:
         """Begin, or take up what was begun with the same plan, in the blocks it was begun with."""
-        for name in ("meta.json", UNFINISHED):
-            path = self.folder / name
-            if path.exists():
-                begun = _read(path)
-                if name == UNFINISHED and not self._holds_anything():
-                    break  # begun, and nothing scored yet: another recipe may have it
-                self._refuse_other_plan(begun.get("plan"))
-                self._take_up(begun.get("layout"), path)
-                return
-        if self._holds_anything() or (self.folder / "candidates.parquet").exists():
+        remove_leftovers(self.folder)
+        described = self._described()
+        if described is not None:
+            begun = _read(described)
+            self._refuse_other_plan(begun.get("plan"))
+            self._take_up(begun.get("layout"), described)
+        elif self._holds_anything() or (self.folder / "candidates.parquet").exists():
             raise InputError(f"{self.folder}: holds a score table that was made otherwise; name another folder with -o")
+        if not self.finished or self.missing():  # a table of which a part is gone is an unfinished one
+            self._begin()
+
+    def _described(self) -> Path | None:
+        """The file that says what is in the folder; one that was begun and holds nothing may be had by another."""
+        if self.finished:
+            return self.folder / "meta.json"
+        return self.folder / UNFINISHED if (self.folder / UNFINISHED).exists() and self._holds_anything() else None
+
+    def _begin(self) -> None:
         (self.folder / "blocks").mkdir(parents=True, exist_ok=True)
         begun = {"plan": self.plan, "layout": self._layout}
         write_atomically(self.folder / UNFINISHED, json.dumps(begun, indent=2, sort_keys=True) + "\n")
+        (self.folder / "meta.json").unlink(missing_ok=True)
 
     def _holds_anything(self) -> bool:
         return any(True for name in ("blocks", "candidates") for _ in (self.folder / name).glob("*.parquet"))
@@ -128,13 +136,17 @@ class GrowingTable:
     def rows(self) -> Iterator[pl.DataFrame]:
         """Each part, once they are there: they may not fit in memory together."""
         for part in self._parts:
-            yield pl.read_parquet(self._part(part), glob=False)
+            path = self._part(part)
+            try:
+                yield pl.read_parquet(path, glob=False)
+            except (OSError, pl.exceptions.PolarsError):
+                raise InputError(f"{path}: damaged; remove it, and the same command scores its queries again") from None
 
     def finish(self, qrels: pl.DataFrame | None, meta: Mapping[str, Any]) -> None:
         """Everything is scored: judgements, then meta.json, which makes it a table."""
         if qrels is not None:
             write_atomically(self.folder / "qrels.parquet", as_parquet(qrels))
-        described = {**meta, "plan": self.plan, "layout": self._layout}
+        described = {**meta, "parts": len(self._parts), "plan": self.plan, "layout": self._layout}
         write_atomically(self.folder / "meta.json", json.dumps(described, indent=2, sort_keys=True) + "\n")
         self.tidy()
 

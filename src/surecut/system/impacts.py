@@ -99,7 +99,7 @@ def _together(folder: Path, starts: range, size: int) -> Weights:
 def forget_blocks(folder: Path) -> None:
     """Remove what the encoding left, once the index is whole."""
     for path in folder.glob("weights-*.npz"):
-        path.unlink()
+        path.unlink(missing_ok=True)  # another process may be at it too
 
 
 def _block(folder: Path, start: int) -> Path:

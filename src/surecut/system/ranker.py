@@ -87,6 +87,8 @@ class Ranker:
         """The final list for a query, its best k documents if asked."""
         if not isinstance(query, str) or not query.strip():
             raise InputError(f"the query has no text: {query!r}")
+        if not _is_utf8(query):
+            raise InputError(f"the query is not UTF-8: {query!r}")
         if k is not None and (not isinstance(k, int) or k < 1):
             raise InputError(f"k = {k!r}: a whole number of at least 1 is expected")
         if isinstance(self.recipe.retriever, RunFile) or isinstance(self.recipe.reranker, RunFile):
@@ -158,3 +160,12 @@ class Ranker:
             f"the key of candidate {kept} is {keys[kept - 1]:.4g}, that of candidate {kept + 1} is {keys[kept]:.4g}, "
             f"and the threshold is {pruner.threshold:.4g}"
         )
+
+
+def _is_utf8(text: str) -> bool:
+    """No half of a surrogate pair, which is what a wrong byte on the command line becomes."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -29,7 +29,7 @@ class CollectionSection:
     """[collection]: one of beir, ir_datasets, or documents with queries."""
 
     beir: Path | None = None
-    split: str | list[str] = "test"
+    split: str | list[str] | None = None
     ir_datasets: str | None = None
     documents: Path | None = None
     queries: Path | None = None
@@ -40,15 +40,23 @@ class CollectionSection:
         given = [name for name in ("beir", "ir_datasets", "documents") if getattr(self, name) is not None]
         if len(given) != 1:
             raise InputError("name the collection by one of beir, ir_datasets or documents")
-        if not self.split:
-            raise InputError("split = []: name at least one")
+        self._refuse_keys_of_others(given[0])
+        if self.split is not None and not self.split:
+            raise InputError(f"split = {self.split!r}: name at least one")
         if self.beir is not None:
-            return Beir(self.beir, [self.split] if isinstance(self.split, str) else self.split)
+            split = "test" if self.split is None else self.split
+            return Beir(self.beir, [split] if isinstance(split, str) else split)
         if self.ir_datasets is not None:
             return IrDataset(self.ir_datasets)
         if self.documents is None or self.queries is None:
             raise InputError("documents and queries belong together: name both files")
         return Files(self.documents, self.queries, self.qrels)
+
+    def _refuse_keys_of_others(self, chosen: str) -> None:
+        """A key that the chosen source does not read would be a silent mistake."""
+        for key, belongs in (("split", "beir"), ("queries", "documents"), ("qrels", "documents")):
+            if getattr(self, key) is not None and belongs != chosen:
+                raise InputError(f"'{key}' belongs to {belongs}, and the collection is named by {chosen}: leave it out")
 
 
 @dataclass(frozen=True)

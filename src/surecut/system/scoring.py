@@ -29,10 +29,13 @@ def score(recipe: Recipe | str | Path, folder: str | Path, watch: Watch = SILENT
     try:
         folder.mkdir(parents=True, exist_ok=True)
         lock.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{error.filename or folder}: cannot be written ({error.strerror or error})") from None
+    try:
         with locked(lock, busy=f"{folder}: another surecut score is writing this table"):
             _score(recipe, folder, watch)
     except OSError as error:
-        raise InputError(f"{error.filename or folder}: cannot be written ({error.strerror or error})") from None
+        raise InputError(f"{error.filename or folder}: {error.strerror or error}") from None
 
 
 def _score(recipe: Recipe, folder: Path, watch: Watch) -> None:

@@ -12,6 +12,7 @@ from surecut.system.models.encoder import BiEncoder
 from surecut.system.texts import TextStore
 from surecut.system.watching import SILENT, Watch
 
+_FORMAT = 1  # of the file, and of how a text becomes a vector: another one is built anew
 _BLOCK = 512
 _FILE, _SHAPE = "vectors.f32", "shape.json"
 
@@ -22,7 +23,7 @@ def document_vectors(encoder: BiEncoder, documents: TextStore, watch: Watch = SI
     def build(folder: Path) -> None:
         _encode(encoder, documents, folder, watch)
 
-    folder = built("vectors", digest(encoder.document_fingerprint, documents.fingerprint), build)
+    folder = built("vectors", digest(_FORMAT, encoder.document_fingerprint, documents.fingerprint), build)
     return _open(folder, len(documents))
 
 

@@ -1,5 +1,6 @@
 """Checkpoints that cannot be used are refused, in one sentence that names them."""
 
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -130,6 +131,21 @@ def test_a_model_without_a_classification_head_is_no_reranker(kind: str, tmp_pat
     sentence = refusal(lambda: reranked(tmp_path / "headless", store))
     assert "the checkpoint has no weights for classifier" in sentence
     assert "it was not trained for this" in sentence
+
+
+@pytest.mark.parametrize("name", ["plain", "sentence-transformers", "MonoBERT"])
+def test_a_tokenizer_with_more_words_than_the_model_is_one_sentence(
+    name: str, checkpoints: dict[str, Path], tmp_path: Path, store: TextStore
+) -> None:
+    folder = shutil.copytree(checkpoints[name], tmp_path / "checkpoint")
+    words = (folder / "tokenizer.json").read_text(encoding="utf-8")
+    numbers = re.compile(r'("\w+"): (\d+)')
+    vocabulary, first, rest = words.partition('"vocab"')
+    (folder / "tokenizer.json").write_text(
+        vocabulary + first + numbers.sub(lambda match: f"{match[1]}: {int(match[2]) + 5000}", rest), encoding="utf-8"
+    )
+    with pytest.raises(InputError, match="failed on a batch"):
+        USED[name][1](folder, store)
 
 
 def without(folder: Path, whole: tiny.Tiny, part: str) -> Path:

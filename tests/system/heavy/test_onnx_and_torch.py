@@ -13,7 +13,7 @@ from sentence_transformers import SentenceTransformer
 from surecut.errors import InputError
 from surecut.system.collection import Queries
 from surecut.system.models.encoder import BiEncoder
-from surecut.system.models.onnx import find_onnx
+from surecut.system.models.folder import find_model
 from surecut.system.rerankers import CrossEncoder
 from surecut.system.retrievers import Splade, UniCoil
 from surecut.system.texts import TextStore
@@ -73,7 +73,7 @@ def exported(tiny: Tiny, folder: Path) -> str:
             dynamic_axes=dict.fromkeys(names, free) | {"output": {0: "batch"}},
             dynamo=False,
         )
-    assert find_onnx(folder) == folder / "model.onnx"
+    assert find_model(str(folder)).graph == folder / "model.onnx"
     return str(folder)
 
 

@@ -5,8 +5,8 @@ import pytest
 from onnx import TensorProto, helper
 
 from surecut import InputError
-from surecut.system.models.folder import fingerprint
-from surecut.system.models.onnx import OnnxModel, find_onnx, scales_over_batch
+from surecut.system.models.folder import find_model
+from surecut.system.models.onnx import OnnxModel, scales_over_batch
 from surecut.system.models.tokens import Tokenizer
 from tests.system.making import cross_encoder, raw_outputs, token_numbers
 
@@ -16,21 +16,6 @@ def test_a_model_gives_what_onnxruntime_gives(models):
     tokens = Tokenizer.from_folder(models.cross, 512).pairs(*zip(*pairs, strict=True))
     raw = raw_outputs(models.cross / "model.onnx", [token_numbers(*pair) for pair in pairs])
     assert OnnxModel(models.cross / "model.onnx")(tokens.batch([0, 1])).tobytes() == raw.tobytes()
-
-
-@pytest.mark.parametrize("name", ["onnx/model.onnx", "model_quantized.onnx", "onnx/model_quantized.onnx"])
-def test_usual_places_of_the_file_are_known(tmp_path, name):
-    assert find_onnx(tmp_path) is None
-    (tmp_path / name).parent.mkdir(exist_ok=True)
-    (tmp_path / name).touch()
-    assert find_onnx(tmp_path) == tmp_path / name
-
-
-def test_a_file_may_be_named_and_must_be_there(tmp_path):
-    (tmp_path / "model_O3.onnx").touch()
-    assert find_onnx(tmp_path, "model_O3.onnx") == tmp_path / "model_O3.onnx"
-    with pytest.raises(InputError, match=r"model_O4\.onnx: no such file"):
-        find_onnx(tmp_path, "model_O4.onnx")
 
 
 def test_dynamic_quantisation_is_noticed_and_batches_are_of_one(models):
@@ -70,7 +55,7 @@ def test_a_model_that_wants_something_else_is_one_sentence(models, tmp_path, nam
 
 def test_the_fingerprint_is_of_the_content_not_of_the_place(tmp_path):
     def printed(folder):
-        return fingerprint(folder, find_onnx(folder))
+        return find_model(str(folder)).fingerprint()
 
     one = cross_encoder(tmp_path / "one")
     same, other = cross_encoder(tmp_path / "elsewhere" / "two"), cross_encoder(tmp_path / "three", seed=1)
@@ -87,6 +72,6 @@ def test_weights_beside_the_onnx_file_are_in_the_fingerprint(tmp_path, location)
         folder = cross_encoder(tmp_path / str(seed), seed=seed)
         whole = onnx.load(folder / "model.onnx")
         onnx.save(whole, folder / "model.onnx", save_as_external_data=True, location=location, size_threshold=0)
-        prints.append(fingerprint(folder, find_onnx(folder)))
+        prints.append(find_model(str(folder)).fingerprint())
     assert (tmp_path / "0" / "model.onnx").read_bytes() == (tmp_path / "1" / "model.onnx").read_bytes()
     assert prints[0] != prints[1]

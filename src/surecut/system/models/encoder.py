@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Literal
@@ -14,8 +14,8 @@ from surecut.errors import InputError
 from surecut.system.cache import digest
 from surecut.system.extras import needed
 from surecut.system.models.batches import Model, refuse_batch_size, run
-from surecut.system.models.folder import find_model, fingerprint, longest_text, read_json
-from surecut.system.models.onnx import OnnxModel, find_onnx
+from surecut.system.models.folder import ModelFiles, find_model, read_json
+from surecut.system.models.onnx import OnnxModel
 from surecut.system.models.tokens import Batch, Tokenizer
 
 Pooling = Literal["auto", "cls", "mean", "max"]
@@ -64,40 +64,43 @@ class BiEncoder:
 
     @cached_property
     def _of_documents(self) -> "TextEncoder":
-        return TextEncoder(find_model(self.model, self.file), self)
+        return TextEncoder(find_model(self.model, self.file, self.tokenizer), self)
 
     @cached_property
     def _of_queries(self) -> "TextEncoder":
         if self.query_model is None:
             return self._of_documents
-        return TextEncoder(find_model(self.query_model, self.file), self)
+        return TextEncoder(find_model(self.query_model, self.file, self.tokenizer), self)
 
 
 class TextEncoder:
     """One model folder as a function from texts to vectors."""
 
-    def __init__(self, folder: Path, options: BiEncoder) -> None:
-        self.folder = folder
+    def __init__(self, files: ModelFiles, options: BiEncoder) -> None:
+        self._files = files
         self._options = options
-        self._onnx = find_onnx(folder, options.file)
-        self._by_library = _needs_library(folder, self._onnx, options)
-        self.max_length = longest_text(folder, options.max_length)
-        self.normalise = _normalises(folder) if options.normalise is None else options.normalise
-        self._words = folder if options.tokenizer is None else find_model(options.tokenizer)
-        self._tokenizer = None if self._by_library else Tokenizer.from_folder(self._words, self.max_length)
-        self.pooling = options.pooling if options.pooling != "auto" else _pooling(folder)
+        self._by_library = _needs_library(files, options)
+        self.max_length = files.longest_text(options.max_length)
+        self.normalise = _normalises(files.folder) if options.normalise is None else options.normalise
+        self._tokenizer = None if self._by_library else Tokenizer.from_folder(files.words, self.max_length)
+        self.pooling = options.pooling if options.pooling != "auto" else _pooling(files.folder)
 
     @cached_property
     def fingerprint(self) -> str:
-        graph = None if self._by_library else self._onnx
-        model = fingerprint(self.folder, graph, self._words)
-        return digest(model, self.max_length, self.pooling, self.normalise, *(["library"] if self._by_library else []))
+        files = replace(self._files, graph=None) if self._by_library else self._files
+        return digest(
+            files.fingerprint(),
+            self.max_length,
+            self.pooling,
+            self.normalise,
+            *(["library"] if self._by_library else []),
+        )
 
     def encode(self, texts: Sequence[str]) -> Float32:
         """One vector a text."""
         vectors = self._encode(texts).astype(np.float32)
         if not np.isfinite(vectors).all():
-            raise InputError(f"{self.folder}: gave a vector that holds no numbers")
+            raise InputError(f"{self._files.folder}: gave a vector that holds no numbers")
         if self.normalise:
             vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), np.float32(1e-12))
         return vectors
@@ -114,31 +117,36 @@ class TextEncoder:
         _ = self._encode
 
     def _network(self) -> Model:
-        if self._onnx is not None:
-            return OnnxModel(self._onnx, self._options.batch_size)
+        if self._files.graph is not None:
+            return OnnxModel(self._files.graph, self._options.batch_size)
         from surecut.system.models.torch import load_encoder
 
-        return load_encoder(self.folder, self._options.batch_size, self._options.device)
+        return load_encoder(self._files.folder, self._options.batch_size, self._options.device)
 
     def _sentence_transformers(self) -> Encode:
-        from surecut.system.models.torch import placed
+        from surecut.system.models.torch import explained, placed
 
         library = needed("sentence_transformers", "torch")
         try:
-            loaded = library.SentenceTransformer(str(self.folder), device="cpu")
+            loaded = library.SentenceTransformer(str(self._files.folder), device="cpu")
         except Exception as error:  # torch, safetensors and transformers each raise their own
             reason = str(error).strip().splitlines() or [type(error).__name__]
-            raise InputError(f"{self.folder}: cannot be loaded by sentence-transformers ({reason[0]})") from None
+            raise InputError(f"{self._files.folder}: cannot be loaded by sentence-transformers ({reason[0]})") from None
         _, model = placed(loaded, self._options.device)
         model.max_seq_length = self.max_length
         size = self._options.batch_size or 32
-        return lambda texts: model.encode(list(texts), batch_size=size, show_progress_bar=False, convert_to_numpy=True)
+
+        def encode(texts: Sequence[str]) -> Float32:
+            with explained(self._files.folder):
+                return model.encode(list(texts), batch_size=size, show_progress_bar=False, convert_to_numpy=True)  # type: ignore[no-any-return]
+
+        return encode
 
     def _pool(self, states: Array, batch: Batch) -> Array:
         """From one state a token to one vector; a network that gives one vector a text has pooled already."""
         if states.ndim == 2 and states.shape[1] <= 2:
             raise InputError(
-                f"{self.folder}: gives {states.shape[1]} numbers a text; this is a classifier, not an encoder"
+                f"{self._files.folder}: gives {states.shape[1]} numbers a text; this is a classifier, not an encoder"
             )
         if states.ndim == 2:
             return states
@@ -149,7 +157,7 @@ class TextEncoder:
             return np.asarray(np.where(inside, states, -np.inf).max(axis=1))
         if self.pooling == "mean":
             return np.asarray((states * inside).sum(axis=1) / inside.sum(axis=1))
-        raise InputError(f'{self.folder}: does not say how to pool its states; set pooling = "cls" or "mean"')
+        raise InputError(f'{self._files.folder}: does not say how to pool its states; set pooling = "cls" or "mean"')
 
 
 def _pooling(folder: Path) -> Pooling:
@@ -161,9 +169,9 @@ def _pooling(folder: Path) -> Pooling:
     return "auto"
 
 
-def _needs_library(folder: Path, onnx: Path | None, options: BiEncoder) -> bool:
+def _needs_library(files: ModelFiles, options: BiEncoder) -> bool:
     """sentence-transformers runs a folder of its own; surecut where an ONNX file or an option asks for another way."""
-    steps = _steps(folder)
+    steps = _steps(files.folder)
     asked_otherwise = (
         options.file is not None
         or options.tokenizer is not None
@@ -173,10 +181,10 @@ def _needs_library(folder: Path, onnx: Path | None, options: BiEncoder) -> bool:
     odd = steps - {"Transformer", "Pooling", "Normalize"}
     if odd and asked_otherwise:
         raise InputError(
-            f"{folder}: has a step {min(odd)}, which only sentence-transformers takes: leave out file, tokenizer, "
-            "pooling and normalise"
+            f"{files.folder}: has a step {min(odd)}, which only sentence-transformers takes: leave out file, "
+            "tokenizer, pooling and normalise"
         )
-    return bool(odd) or (bool(steps) and onnx is None and not asked_otherwise)
+    return bool(odd) or (bool(steps) and files.graph is None and not asked_otherwise)
 
 
 def _normalises(folder: Path) -> bool:

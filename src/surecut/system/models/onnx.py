@@ -10,19 +10,8 @@ from surecut.system.extras import needed
 from surecut.system.models.batches import cores
 from surecut.system.models.tokens import Batch
 
-_NAMES = ("model.onnx", "onnx/model.onnx", "model_quantized.onnx", "onnx/model_quantized.onnx", "model_optimized.onnx")
 _SCALES_OVER_BATCH = (b"DynamicQuantizeLinear", b"DynamicQuantizeMatMul", b"DynamicQuantizeLSTM")
 _BATCH = 16
-
-
-def find_onnx(folder: Path, file: str | None = None) -> Path | None:
-    """The ONNX file of a model folder, if it has one."""
-    if file is not None:
-        if not (folder / file).is_file():
-            raise InputError(f"{folder / file}: no such file")
-        return folder / file
-    found = [folder / name for name in _NAMES if (folder / name).is_file()]
-    return found[0] if found else None
 
 
 def scales_over_batch(path: Path) -> bool:

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -12,8 +11,8 @@ from surecut.arrays import Array, Float32, Int32, Int64
 from surecut.errors import InputError
 from surecut.system.cache import digest
 from surecut.system.models.batches import Model, refuse_batch_size, run
-from surecut.system.models.folder import find_model, fingerprint, longest_text
-from surecut.system.models.onnx import OnnxModel, find_onnx
+from surecut.system.models.folder import ModelFiles, find_model
+from surecut.system.models.onnx import OnnxModel
 from surecut.system.models.tokens import Batch, Tokenizer, Tokens
 
 Kind = Literal["unicoil", "splade"]
@@ -46,27 +45,27 @@ class SparseModel:
 
     @cached_property
     def of_documents(self) -> "SparseEncoder":
-        return SparseEncoder(find_model(self.model), self)
+        return SparseEncoder(find_model(self.model, tokenizer=self.tokenizer), self)
 
     @cached_property
     def of_queries(self) -> "SparseEncoder":
-        return self.of_documents if self.query_model is None else SparseEncoder(find_model(self.query_model), self)
+        if self.query_model is None:
+            return self.of_documents
+        return SparseEncoder(find_model(self.query_model, tokenizer=self.tokenizer), self)
 
 
 class SparseEncoder:
     """One model folder as a function from texts to weights."""
 
-    def __init__(self, folder: Path, options: SparseModel) -> None:
-        self.folder = folder
+    def __init__(self, files: ModelFiles, options: SparseModel) -> None:
+        self._files = files
         self.kind = options.kind
         self._options = options
-        self._onnx = find_onnx(folder)
-        self._words = folder if options.tokenizer is None else find_model(options.tokenizer)
-        self.tokenizer = Tokenizer.from_folder(self._words, longest_text(folder, options.max_length))
+        self.tokenizer = Tokenizer.from_folder(files.words, files.longest_text(options.max_length))
 
     @cached_property
     def fingerprint(self) -> str:
-        return digest(self.kind, fingerprint(self.folder, self._onnx, self._words), self.tokenizer.max_length)
+        return digest(self.kind, self._files.fingerprint(), self.tokenizer.max_length)
 
     def load(self) -> None:
         """Load the model now, not with the first text."""
@@ -84,7 +83,7 @@ class SparseEncoder:
         tokens = self.tokenizer.texts(texts)
         rows = run(self._network, tokens, self._finish)
         if not np.isfinite(rows).all():
-            raise InputError(f"{self.folder}: gave a weight that is not a number")
+            raise InputError(f"{self._files.folder}: gave a weight that is not a number")
         if self.kind == "unicoil":
             return _joined(tokens, rows, self._special, join)
         return _nonzero(rows, self._special)
@@ -95,12 +94,12 @@ class SparseEncoder:
 
     @cached_property
     def _network(self) -> Model:
-        if self._onnx is not None:
-            return OnnxModel(self._onnx, self._options.batch_size)
+        if self._files.graph is not None:
+            return OnnxModel(self._files.graph, self._options.batch_size)
         from surecut.system.models.torch import load_splade, load_unicoil
 
         load = load_unicoil if self.kind == "unicoil" else load_splade
-        return load(self.folder, self._options.batch_size, self._options.device)
+        return load(self._files.folder, self._options.batch_size, self._options.device)
 
     def _finish(self, output: Array, batch: Batch) -> Array:
         """UniCOIL: one weight a token, padded to the model's length. SPLADE: one weight a word piece."""

@@ -1,7 +1,8 @@
 """transformers checkpoints on torch, each as a network that takes tokens and gives one array."""
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +21,15 @@ class TorchModel:
     workers = 1
 
     def __init__(
-        self, module: Any, output: Callable[[Any, Any], Any], batch_size: int | None = None, device: str | None = None
+        self,
+        folder: Path,
+        module: Any,
+        output: Callable[[Any, Any], Any],
+        batch_size: int | None = None,
+        device: str | None = None,
     ) -> None:
         self._torch = needed("torch", "torch")
+        self._folder = folder
         self._device, self._module = placed(module, device)
         self._output = output
         self._takes_types = "token_type_ids" in inspect.signature(module.forward).parameters
@@ -30,13 +37,23 @@ class TorchModel:
 
     def __call__(self, batch: Batch) -> Array:
         torch = self._torch
-        with torch.inference_mode():
+        with torch.inference_mode(), explained(self._folder):
             given = {"input_ids": torch.from_numpy(batch.ids), "attention_mask": torch.from_numpy(batch.mask)}
             if self._takes_types:
                 given["token_type_ids"] = torch.from_numpy(batch.types)
             given = {name: each.to(self._device) for name, each in given.items()}
             result: Array = self._output(self._module(**given), given["attention_mask"]).float().cpu().numpy()
         return result
+
+
+@contextmanager
+def explained(folder: Path) -> Iterator[None]:
+    """What goes wrong inside a network is one sentence."""
+    try:
+        yield
+    except (RuntimeError, IndexError, ValueError) as error:  # out of memory is a RuntimeError too
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise InputError(f"{folder}: failed on a batch ({reason}); if memory is short, lower batch_size") from None
 
 
 def placed(module: Any, device: str | None) -> tuple[str, Any]:
@@ -51,16 +68,16 @@ def placed(module: Any, device: str | None) -> tuple[str, Any]:
 def load_classifier(folder: Path, batch_size: int | None, device: str | None) -> TorchModel:
     """A sequence classifier: MonoBERT, MonoELECTRA, every cross-encoder. Gives its logits."""
     module = _loaded("AutoModelForSequenceClassification", folder)
-    return TorchModel(module, lambda output, mask: output.logits, batch_size, device)
+    return TorchModel(folder, module, lambda output, mask: output.logits, batch_size, device)
 
 
 def load_encoder(folder: Path, batch_size: int | None, device: str | None) -> TorchModel:
     """A bi-encoder: the hidden state of every token, or one vector where the checkpoint gives that (DPR)."""
     if _architecture(folder) in ("DPRContextEncoder", "DPRQuestionEncoder"):
         module = _loaded(_architecture(folder), folder)
-        return TorchModel(module, lambda output, mask: output.pooler_output, batch_size, device)
+        return TorchModel(folder, module, lambda output, mask: output.pooler_output, batch_size, device)
     module = _loaded("AutoModel", folder, unread=("pooler",))
-    return TorchModel(module, lambda output, mask: output.last_hidden_state, batch_size, device)
+    return TorchModel(folder, module, lambda output, mask: output.last_hidden_state, batch_size, device)
 
 
 def load_splade(folder: Path, batch_size: int | None, device: str | None) -> TorchModel:
@@ -70,7 +87,7 @@ def load_splade(folder: Path, batch_size: int | None, device: str | None) -> Tor
         weights = output.logits.relu().log1p() * mask.unsqueeze(-1)
         return weights.amax(dim=1)
 
-    return TorchModel(_loaded("AutoModelForMaskedLM", folder), pooled, batch_size, device)
+    return TorchModel(folder, _loaded("AutoModelForMaskedLM", folder), pooled, batch_size, device)
 
 
 def load_unicoil(folder: Path, batch_size: int | None, device: str | None) -> TorchModel:
@@ -94,7 +111,7 @@ def load_unicoil(folder: Path, batch_size: int | None, device: str | None) -> To
     found = _quietly(lambda: module.load_state_dict(weights, strict=False), folder)
     if found.missing_keys:
         raise InputError(f"{folder}: the checkpoint has no weights for {found.missing_keys[0]}")
-    return TorchModel(module, lambda output, mask: output.squeeze(-1), batch_size, device)
+    return TorchModel(folder, module, lambda output, mask: output.squeeze(-1), batch_size, device)
 
 
 def _weights(folder: Path) -> dict[str, Any]:

@@ -12,8 +12,8 @@ from surecut.errors import InputError
 from surecut.system.cache import digest
 from surecut.system.collection import Queries
 from surecut.system.models.batches import Model, refuse_batch_size, run
-from surecut.system.models.folder import find_model, fingerprint, longest_text
-from surecut.system.models.onnx import OnnxModel, find_onnx
+from surecut.system.models.folder import find_model
+from surecut.system.models.onnx import OnnxModel
 from surecut.system.models.tokens import Batch, Tokenizer, Tokens
 from surecut.system.texts import TextStore
 from surecut.system.topk import Hits
@@ -43,15 +43,12 @@ class CrossEncoder:
 
     def __post_init__(self) -> None:
         refuse_batch_size(self.batch_size)
-        self._folder = find_model(self.model, self.file)
-        self._onnx = find_onnx(self._folder, self.file)
-        self._words = self._folder if self.tokenizer is None else find_model(self.tokenizer)
-        self._tokenizer = Tokenizer.from_folder(self._words, longest_text(self._folder, self.max_length))
+        self._files = find_model(self.model, self.file, self.tokenizer)
+        self._tokenizer = Tokenizer.from_folder(self._files.words, self._files.longest_text(self.max_length))
 
     @cached_property
     def fingerprint(self) -> str:
-        model = fingerprint(self._folder, self._onnx, self._words)
-        return digest("cross-encoder", model, self._tokenizer.max_length, self.score)
+        return digest("cross-encoder", self._files.fingerprint(), self._tokenizer.max_length, self.score)
 
     def refuse_queries(self, queries: Queries) -> None:
         """Only documents are cut, so a query must leave room for one."""
@@ -91,11 +88,11 @@ class CrossEncoder:
 
     @cached_property
     def _network(self) -> Model:
-        if self._onnx is not None:
-            return OnnxModel(self._onnx, self.batch_size)
+        if self._files.graph is not None:
+            return OnnxModel(self._files.graph, self.batch_size)
         from surecut.system.models.torch import load_classifier
 
-        return load_classifier(self._folder, self.batch_size, self.device)
+        return load_classifier(self._files.folder, self.batch_size, self.device)
 
     def _finish(self, logits: Array, _: Batch) -> Float64:
         if logits.ndim == 3:

@@ -62,11 +62,13 @@ class Dense(BiEncoder):
         graph = faiss.IndexHNSWFlat(vectors.shape[1], self.neighbours, faiss.METRIC_INNER_PRODUCT)
         graph.hnsw.efConstruction = self.ef_construction
         faiss.omp_set_num_threads(1)  # links made at the same time would differ from run to run
-        for start in range(0, len(vectors), 4096):
-            part = np.ascontiguousarray(vectors[start : start + 4096])
-            graph.add(part)
-            watch.advance(len(part))
-        faiss.omp_set_num_threads(cores())
+        try:
+            for start in range(0, len(vectors), 4096):
+                part = np.ascontiguousarray(vectors[start : start + 4096])
+                graph.add(part)
+                watch.advance(len(part))
+        finally:
+            faiss.omp_set_num_threads(cores())
         return graph
 
     def load(self, folder: Path, documents: TextStore) -> None:
