@@ -134,7 +134,7 @@ def fit(folds: Folds, choices: Choices, declared: Any) -> Fitted:
     starts: tuple[float, ...] = (KEEP_EVERYTHING,)
     if choices.several_starts:
         if rule.starts is not None:  # the depth is a setting of the retriever, not a finding about the queries
-            starts += rule.starts(choices.depth or int(folds.calibration.lengths.max()))
+            starts += rule.starts(_depth(folds.calibration))
         elif folds.tuning is not None:
             starts += placed_starts(rule, folds.tuning)
             purposes.append("starts")
@@ -283,7 +283,7 @@ def certificate(choices: Choices, folds: Folds, fitted: Fitted, prepared: Prepar
         tail=choices.tail,
         min_keep=choices.min_keep,
         max_keep=None if abstained else choices.max_keep,
-        depth=choices.depth or int(data.lengths.max()),
+        depth=_depth(data),
         fusion={"beta": fitted.beta, "fitted": choices.fusion == "fit"},
         test=choices.test.name,
         procedure=choices.procedure,
@@ -295,6 +295,11 @@ def certificate(choices: Choices, folds: Folds, fitted: Fitted, prepared: Prepar
         relaxed=decision.relaxed,
         advice=advice,
     )
+
+
+def _depth(data: Candidates) -> int:
+    """What the retriever was asked for, as far as that is known."""
+    return max(data.depth or 0, int(data.lengths.max()))
 
 
 def quantiles(kept: Int64) -> dict[str, int]:

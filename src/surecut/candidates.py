@@ -50,6 +50,7 @@ class Candidates:
     groups: Strings | None = None
     census: Census = field(default_factory=Census)
     system: Mapping[str, str] = field(default_factory=dict)
+    depth: int | None = None  # how many the retriever was asked for; lists may be shorter
 
     @classmethod
     def from_arrays(
@@ -159,8 +160,10 @@ class Candidates:
 
     def cut(self, depth: int | None) -> "Candidates":
         """The first `depth` of each list; relevant documents beyond it count as missed."""
-        if depth is None or (lengths := self.lengths).max(initial=0) <= depth:
+        if depth is None:
             return self
+        if (lengths := self.lengths).max(initial=0) <= depth:
+            return replace(self, depth=depth)
         kept = np.minimum(lengths, depth)
         rank = np.arange(self.retriever.size) - np.repeat(self.offsets[:-1], lengths)
         stays = rank < depth
@@ -177,6 +180,7 @@ class Candidates:
             missed=missed,
             missed_offsets=missed_offsets,
             doc_ids=None if self.doc_ids is None else self.doc_ids.filter(stays),
+            depth=depth,
         )
 
     def with_groups(self, groups: Mapping[str, str]) -> "Candidates":

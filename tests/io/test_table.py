@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from surecut import Candidates, InputError, read_table, simulate, write_table
+from surecut import Candidates, InputError, calibrate, max_drop, read_table, simulate, write_table
 
 QUERIES, DEPTH = 40, 6
 NAMES = {"retriever": "bm25-2024", "reranker": "mono-large"}
@@ -186,3 +186,20 @@ def test_an_unwritable_folder_is_an_input_error(data, tmp_path):
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(InputError, match="cannot be written"):
         write_table(data, tmp_path / "file")
+
+
+def test_the_depth_is_the_one_that_was_asked_for_not_the_longest_list(tmp_path, data):
+    write_table(data, tmp_path / "t", {"depth": 1000})
+    assert read_table(tmp_path / "t").depth == 1000
+    certificate = calibrate(read_table(tmp_path / "t"), target=max_drop(0.5))
+    assert (certificate.depth, certificate.calibration["longest_list"]) == (1000, DEPTH)
+    cut = read_table(tmp_path / "t", depth=4)
+    assert (cut.depth, calibrate(cut, target=max_drop(0.5)).depth) == (4, 4)
+    write_table(read_table(tmp_path / "t"), tmp_path / "again")
+    assert read_table(tmp_path / "again").depth == 1000
+
+
+@pytest.mark.parametrize("depth", ["many", None, 2])
+def test_a_depth_that_cannot_be_counts_for_nothing(tmp_path, data, depth):
+    write_table(data, tmp_path / "t", {"depth": depth})
+    assert calibrate(read_table(tmp_path / "t"), target=max_drop(0.5)).depth == DEPTH

@@ -72,3 +72,9 @@ def scored(tmp_path_factory, beir, models):
         patch.setenv("SURECUT_CACHE", str(root / "cache"))
         score(read_recipe(path), root / "table")
     return SimpleNamespace(recipe=path, folder=root / "table", data=read_table(root / "table"))
+
+
+@pytest.fixture
+def small_parts(monkeypatch):
+    """Three blocks a part."""
+    monkeypatch.setattr("surecut.system.growing._ROWS_PER_PART", 1100)

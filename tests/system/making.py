@@ -9,7 +9,9 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
+from surecut.system.recipe import read_recipe
 from surecut.system.texts import Document, TextStore, write_store
+from surecut.system.watching import Watch
 
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]")
 PAD, UNK, CLS, SEP = range(4)
@@ -229,3 +231,31 @@ def write_recipe(path, *, collection, reranker, depth=50, retriever='kind = "bm2
         encoding="utf-8",
     )
     return path
+
+
+def in_small_blocks(path):
+    """A recipe that writes after every 6 queries."""
+    recipe = read_recipe(path)
+    recipe.reranker.pairs_per_block = 320
+    return recipe
+
+
+def contents(folder):
+    """Every file of a folder."""
+    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+class After(Watch):
+    """Does something once so many blocks are written."""
+
+    def __init__(self, blocks, act):
+        self._left, self._act = blocks, act
+
+    def advance(self, units, pairs=0):
+        self._left -= pairs > 0
+        if not self._left:
+            self._act()
+
+
+def stop():
+    raise KeyboardInterrupt

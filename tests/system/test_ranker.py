@@ -194,6 +194,8 @@ def test_collections_without_queries_of_their_own_can_be_searched(recipe, certif
 
 def test_other_documents_are_warned_of_not_refused(scored, certificate, recipe, tmp_path):
     assert Ranker(certificate, scored.recipe).notes == []
+    (note,) = Ranker(replace(certificate, system={}), scored.recipe).notes
+    assert "does not say which retriever and reranker" in note
     write_beir(tmp_path / "data", queries=5, documents=20)
     (note,) = Ranker(certificate, recipe(collection='beir = "data"')).notes
     assert "not those the certificate was calibrated on" in note

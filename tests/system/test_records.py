@@ -56,6 +56,7 @@ def test_parquet_in_several_slices_keeps_order_and_numbers(tmp_path, monkeypatch
 
 BAD_LINES = {
     "cut short": ('{"_id": "d2", "te', "not JSON"),
+    "nested deep": ("[" * 100_000, "not a record; it is nested too deep"),
     "a list": ('["d2", "text"]', "expected an object"),
     "no id": ('{"text": "x"}', "no id .*it has: text"),
     "an empty id": ('{"_id": " ", "text": "x"}', "no id"),

@@ -22,37 +22,9 @@ from surecut.system.retrievers import ready
 from surecut.system.scoring import score
 from surecut.system.vectors import document_vectors
 from surecut.system.watching import Watch
-from tests.system.making import write_beir, write_lines
+from tests.system.making import After, contents, in_small_blocks, stop, write_beir, write_lines
 
 COMMAND = (sys.executable, "-m", "surecut", "score")
-
-
-def contents(folder):
-    """Every file of a folder."""
-    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
-
-
-class After(Watch):
-    """Does something once so many blocks are written."""
-
-    def __init__(self, blocks, act):
-        self._left, self._act = blocks, act
-
-    def advance(self, units, pairs=0):
-        self._left -= pairs > 0
-        if not self._left:
-            self._act()
-
-
-def stop():
-    raise KeyboardInterrupt
-
-
-def in_small_blocks(path):
-    """A recipe that writes after every 6 queries."""
-    recipe = read_recipe(path)
-    recipe.reranker.pairs_per_block = 320
-    return recipe
 
 
 def kept(folder):
@@ -62,12 +34,6 @@ def kept(folder):
 
 def scored_queries(files):
     return pl.concat([pl.read_parquet(file, columns=["query_id"]) for file in files])["query_id"].n_unique()
-
-
-@pytest.fixture
-def small_parts(monkeypatch):
-    """Three blocks a part."""
-    monkeypatch.setattr("surecut.system.growing._ROWS_PER_PART", 1100)
 
 
 def test_a_table_holds_what_the_stages_say(scored, collection):
@@ -129,6 +95,14 @@ def test_the_stages_measures_are_those_of_their_orders(recipe, scored, tmp_path)
 
 def test_too_few_judged_queries_have_no_quality(recipe, beir, tmp_path):
     score(read_recipe(recipe(collection=f'beir = "{beir}"\nsample = 20')), tmp_path / "t")
+    assert json.loads((tmp_path / "t" / "meta.json").read_text())["quality"] is None
+
+
+def test_queries_that_found_nothing_do_not_count_as_judged(recipe, tmp_path):
+    folder = write_beir(tmp_path / "data", queries=40, documents=20)
+    lines = [{"_id": f"q{number}", "text": "balak" if number == 0 else "xyzzy"} for number in range(40)]
+    write_lines(folder / "queries.jsonl", lines)
+    score(read_recipe(recipe(collection='beir = "data"', fusion='[fusion]\nbeta = "fit"')), tmp_path / "t")
     assert json.loads((tmp_path / "t" / "meta.json").read_text())["quality"] is None
 
 
@@ -337,36 +311,6 @@ def test_another_recipe_in_the_same_folder_is_refused(scored, recipe, models, be
         score(read_recipe(recipe(**sections)), scored.folder)
 
 
-@pytest.mark.usefixtures("small_parts")
-def test_a_part_that_is_gone_is_made_again(recipe, tmp_path):
-    path = recipe()
-    score(in_small_blocks(path), tmp_path / "t")
-    whole = contents(tmp_path / "t")
-    (tmp_path / "t" / "candidates" / "part-00001.parquet").unlink()
-    with pytest.raises(InputError, match=r"of the \d+ parts in candidates/ are there; surecut score"):
-        read_table(tmp_path / "t")
-    score(read_recipe(path), tmp_path / "t")
-    assert contents(tmp_path / "t") == whole
-
-
-@pytest.mark.usefixtures("small_parts")
-def test_a_damaged_part_is_named_when_a_table_is_described_anew(recipe, tmp_path):
-    score(in_small_blocks(recipe()), tmp_path / "t")
-    (tmp_path / "t" / "candidates" / "part-00001.parquet").write_bytes(b"PAR1 no more")
-    with pytest.raises(InputError, match=r"part-00001\.parquet: damaged; remove it, and the same command"):
-        score(read_recipe(recipe(fusion="[fusion]\nbeta = 0.5")), tmp_path / "t")
-
-
-def test_what_a_killed_run_left_half_written_goes_away(recipe, tmp_path):
-    path = recipe()
-    score(read_recipe(path), tmp_path / "t")
-    whole = contents(tmp_path / "t")
-    for left in (".meta.json.1.part", "candidates/.part-00000.parquet.1.part"):
-        (tmp_path / "t" / left).write_bytes(b"half")
-    score(read_recipe(path), tmp_path / "t")
-    assert contents(tmp_path / "t") == whole
-
-
 def test_changed_documents_are_another_table(recipe, tmp_path):
     folder = write_beir(tmp_path / "data", queries=5, documents=20)
     path = recipe(collection='beir = "data"', depth=5)
@@ -441,18 +385,6 @@ def test_the_quality_of_a_table_in_many_parts_is_that_of_the_whole(recipe, score
     assert len(list((tmp_path / "t" / "candidates").iterdir())) > 3
     found, whole = (json.loads((each / "meta.json").read_text())["quality"] for each in (tmp_path / "t", scored.folder))
     assert found == pytest.approx(whole, abs=1e-12)
-
-
-def test_a_damaged_block_is_scored_again(recipe, tmp_path):
-    path = recipe()
-    score(in_small_blocks(path), tmp_path / "whole")
-    with pytest.raises(KeyboardInterrupt):
-        score(in_small_blocks(path), tmp_path / "t", After(3, stop))
-    next((tmp_path / "t" / "blocks").iterdir()).write_bytes(b"")
-    with pytest.raises(InputError, match="was damaged and is removed; the same command scores it again"):
-        score(in_small_blocks(path), tmp_path / "t")
-    score(in_small_blocks(path), tmp_path / "t")
-    assert contents(tmp_path / "t") == contents(tmp_path / "whole")
 
 
 def test_paths_will_do(recipe, scored, tmp_path):

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from surecut import InputError
 from surecut.system.retrievers import Dense
 from surecut.system.vectors import document_vectors
 from surecut.system.watching import Watch
@@ -62,3 +63,11 @@ def test_vectors_are_shared_by_whoever_has_the_same_encoder(encoder, models, col
     document_vectors(encoder, collection.documents)
     document_vectors(Dense(str(models.bi), pooling="mean", query_prefix="q: "), collection.documents, Stopper(after=1))
     assert len(list(cache.glob(PLACE))) == 1
+
+
+def test_encoders_of_different_widths_are_noticed_before_the_documents_are_encoded(models, collection, cache):
+    mixed = Dense(str(models.bi), query_model=str(models.splade), pooling="mean")
+    for _ in range(2):  # the first finds no vectors, the second those of the same documents' encoder
+        with pytest.raises(InputError, match=r"of \d+ numbers and .* of 32: query_model and model do not belong"):
+            document_vectors(mixed, collection.documents)
+        document_vectors(Dense(str(models.bi), pooling="mean"), collection.documents)

@@ -50,9 +50,11 @@ def score(
         err.print(note, style="dim", soft_wrap=True)
     if meta["quality"]:
         print_quality(meta["quality"])
+        target = ""
     else:
         err.print(f"no measure is reported: fewer than {FEWEST} judged queries, or nothing relevant", style="dim")
-    out.print(f"Next: surecut calibrate --table {escape(str(folder))} -o cert.json", soft_wrap=True)
+        target = " --agreement 0.95@10"
+    out.print(f"Next: surecut calibrate --table {escape(str(folder))}{target} -o cert.json", soft_wrap=True)
 
 
 def _left_out(meta: dict[str, Any]) -> list[str]:

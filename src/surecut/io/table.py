@@ -3,6 +3,7 @@
 import io
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +50,9 @@ def read_table(
         for part in ("retriever", "reranker", "documents")
         if part in meta.get("fingerprints", {})
     }
-    return from_frame(candidates, qrels, depth=depth, missing_reranker=missing_reranker, absent=absent, system=system)
+    data = from_frame(candidates, qrels, depth=depth, missing_reranker=missing_reranker, absent=absent, system=system)
+    declared = meta.get("depth") if depth is None else depth
+    return replace(data, depth=declared if isinstance(declared, int) else None)
 
 
 def read_meta(folder: str | Path) -> dict[str, Any]:
@@ -76,7 +79,11 @@ def write_table(data: Candidates, folder: str | Path, meta: Mapping[str, Any] | 
     write_atomically(root / "candidates.parquet", as_parquet(to_frame(data)))
     if data.judged.any():
         write_atomically(root / "qrels.parquet", as_parquet(judgements(data)))
-    described = {"depth": int(data.lengths.max(initial=0)), "fingerprints": dict(data.system), **(meta or {})}
+    described = {
+        "depth": max(data.depth or 0, int(data.lengths.max(initial=0))),
+        "fingerprints": dict(data.system),
+        **(meta or {}),
+    }
     write_atomically(root / "meta.json", json.dumps(described, indent=2, sort_keys=True) + "\n")
 
 

@@ -15,6 +15,10 @@ from surecut.io.table import judgements, to_frame
 
 def run_as_trec(run: pl.DataFrame, tag: str = "surecut") -> bytes:
     """TREC lines 'query Q0 document rank score tag' of a frame query_id doc_id rank score."""
+    for column in ("query_id", "doc_id"):
+        spaced = run[column].filter(run[column].str.contains(r"\s"))
+        if spaced.len():
+            raise InputError(f"a TREC run cannot hold the id {spaced[0]!r}: there is a space in it")
     columns = ("query_id", pl.lit("Q0").alias("Q0"), "doc_id", "rank", "score", pl.lit(tag).alias("tag"))
     return _lines(run.select(columns))
 

@@ -48,6 +48,18 @@ def built(kind: str, key: str, build: Callable[[Path], None]) -> Path:
 
 
 @contextlib.contextmanager
+def intact(folder: Path) -> Iterator[None]:
+    """Read what was built; files that are gone or damaged since are named, with what to do."""
+    try:
+        yield
+    except InputError:
+        raise
+    except (OSError, ValueError, KeyError, EOFError, RuntimeError) as error:  # faiss raises the last
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise InputError(f"{folder}: damaged ({reason}); remove this folder, and it is built again") from None
+
+
+@contextlib.contextmanager
 def locked(path: Path, busy: str | None = None) -> Iterator[None]:
     """Hold a lock on a file while building; another process waits, or is told `busy`."""
     try:

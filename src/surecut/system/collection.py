@@ -10,7 +10,7 @@ import polars as pl
 
 from surecut.candidates import hashed
 from surecut.errors import InputError
-from surecut.system.cache import built, digest
+from surecut.system.cache import built, digest, intact
 from surecut.system.sources import Source
 from surecut.system.texts import TextStore, write_store
 
@@ -44,7 +44,9 @@ class Collection:
         def build(folder: Path) -> None:
             write_store(self.source.documents(), folder, self.source.name)
 
-        return TextStore(built("documents", digest(_FORMAT, self.source.identity()), build))
+        folder = built("documents", digest(_FORMAT, self.source.identity()), build)
+        with intact(folder):
+            return TextStore(folder)
 
     @cached_property
     def qrels(self) -> pl.DataFrame | None:
@@ -56,7 +58,9 @@ class Collection:
         twice = once.filter(pl.struct("query_id", "doc_id").is_duplicated())
         if twice.height:
             query, document, _ = twice.row(0)
-            raise InputError(f"{self.source.name}: document '{document}' has two grades for query '{query}'")
+            raise InputError(
+                f"{self.source.name}: the judgements give document '{document}' two grades for query '{query}'"
+            )
         return once
 
     @cached_property

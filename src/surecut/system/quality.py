@@ -36,6 +36,8 @@ def quality(parts: Parts, qrels: pl.DataFrame | None, fusion: FusionSection) -> 
         for name, weight in stages.items():
             values[name].append(full_measure(rest, final_scores(rest, weight), measure))
     joined = {name: np.concatenate(each) for name, each in values.items()}
+    if tuned_on + joined["fused"].size < FEWEST or not joined["fused"].size:
+        return None
     means = {name: float(each.mean()) for name, each in joined.items()}
     return {
         **means,

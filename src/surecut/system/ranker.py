@@ -71,17 +71,22 @@ class Ranker:
         self.notes = self._notes()
         ready(self.recipe.retriever, self.documents, watch)
         self.recipe.reranker.prepare(self.documents, watch)
-        self.certificate.keep(np.zeros(1, np.float32), any_length=True)  # loads the compiled code
+        places = np.arange(self.certificate.depth)
+        self.prune(Hits(places, -places.astype(np.float32)))  # loads the compiled code
 
     def __repr__(self) -> str:
         return f"Ranker({self.recipe.name!r}, {self.certificate.status}, depth {self.certificate.depth})"
 
     def _notes(self) -> list[str]:
         """What a user should know before believing the results."""
-        known = self.certificate.system.get("documents")
-        if known in (None, self.documents.fingerprint):
-            return []
-        return ["the documents are not those the certificate was calibrated on: its claim is about those"]
+        system = self.certificate.system
+        if not {"retriever", "reranker"} <= system.keys():
+            return [
+                "the certificate does not say which retriever and reranker it is about: are they those of the recipe?"
+            ]
+        if system.get("documents") not in (None, self.documents.fingerprint):
+            return ["the documents are not those the certificate was calibrated on: its claim is about those"]
+        return []
 
     def rank(self, query: str, k: int | None = None) -> Ranking:
         """The final list for a query, its best k documents if asked."""

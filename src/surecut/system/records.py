@@ -73,6 +73,8 @@ def _parsed(line: bytes, where: str) -> Any:
         raise InputError(f"{where}: not UTF-8") from None
     except ValueError as error:
         raise InputError(f"{where}: not JSON ({getattr(error, 'msg', error)})") from None
+    except RecursionError:
+        raise InputError(f"{where}: not a record; it is nested too deep") from None
 
 
 def _record(fields: Any, where: str) -> Document:

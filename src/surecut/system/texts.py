@@ -4,7 +4,6 @@ import hashlib
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +33,8 @@ class Strings:
         self.ends: Int64 = np.load(_ends(stem), mmap_mode="r")
         empty = not self.ends.size or not self.ends[-1]  # an empty file cannot be mapped
         self._bytes: Array = np.empty(0, np.uint8) if empty else np.memmap(_bytes(stem), dtype=np.uint8, mode="r")
+        if not empty and self._bytes.size != self.ends[-1]:
+            raise ValueError(f"{_bytes(stem).name} has {self._bytes.size:,} bytes where {self.ends[-1]:,} are expected")
 
     def __len__(self) -> int:
         return int(self.ends.size)
@@ -56,20 +57,15 @@ class TextStore:
     """The documents of a collection, found by number."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder
         facts = json.loads((folder / "store.json").read_text())
         self.fingerprint = str(facts["fingerprint"])
         self.ids = Strings(folder / "ids")
         self.texts = Strings(folder / "texts")
+        self.tie_order: Int32 = np.load(folder / "order.npy", mmap_mode="r")
+        """Place of each document's id in the byte order of all ids: equal scores go by it, descending."""
 
     def __len__(self) -> int:
         return len(self.ids)
-
-    @cached_property
-    def tie_order(self) -> Int32:
-        """Place of each document's id in the byte order of all ids: equal scores go by it, descending."""
-        order: Int32 = np.load(self.folder / "order.npy", mmap_mode="r")
-        return order
 
     def numbers(self, ids: pl.Series) -> Int64:
         """The number of each id; -1 for one that is not in the collection."""

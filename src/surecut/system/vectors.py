@@ -6,8 +6,9 @@ from pathlib import Path
 import numpy as np
 
 from surecut.arrays import Float32, Int64
+from surecut.errors import InputError
 from surecut.files import write_atomically
-from surecut.system.cache import built, digest
+from surecut.system.cache import built, digest, intact
 from surecut.system.models.encoder import BiEncoder
 from surecut.system.texts import TextStore
 from surecut.system.watching import SILENT, Watch
@@ -24,7 +25,10 @@ def document_vectors(encoder: BiEncoder, documents: TextStore, watch: Watch = SI
         _encode(encoder, documents, folder, watch)
 
     folder = built("vectors", digest(_FORMAT, encoder.document_fingerprint, documents.fingerprint), build)
-    return _open(folder, len(documents))
+    with intact(folder):
+        vectors = _open(folder, len(documents))
+    _refuse_other_width(encoder, vectors.shape[1])
+    return vectors
 
 
 def inner_products(vectors: Float32, numbers: Int64, query: Float32) -> Float32:
@@ -44,10 +48,20 @@ def _encode(encoder: BiEncoder, documents: TextStore, folder: Path, watch: Watch
             places = range(start, min(start + _BLOCK, len(documents)))
             vectors = np.ascontiguousarray(encoder.documents(documents.texts.take(places)), dtype=np.float32)
             if start == 0:
+                _refuse_other_width(encoder, vectors.shape[1])
                 write_atomically(folder / _SHAPE, json.dumps({"width": vectors.shape[1]}))
             file.write(vectors.tobytes())
             file.flush()
             watch.advance(len(places))
+
+
+def _refuse_other_width(encoder: BiEncoder, width: int) -> None:
+    """Two models that do not belong together are noticed before the documents are encoded."""
+    if encoder.query_model is not None and (asked := encoder.queries(["query"]).shape[1]) != width:
+        raise InputError(
+            f"{encoder.query_model} gives vectors of {asked} numbers and {encoder.model} of {width}: query_model and "
+            "model do not belong together"
+        )
 
 
 def _encoded(folder: Path) -> int:

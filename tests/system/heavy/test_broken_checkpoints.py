@@ -133,6 +133,16 @@ def test_a_model_without_a_classification_head_is_no_reranker(kind: str, tmp_pat
     assert "it was not trained for this" in sentence
 
 
+def test_a_sentence_transformers_folder_without_a_tokenizer_is_refused(
+    checkpoints: dict[str, Path], tmp_path: Path
+) -> None:
+    folder = shutil.copytree(checkpoints["sentence-transformers"], tmp_path / "checkpoint")
+    for path in (*folder.glob("tokenizer*"), *folder.glob("vocab*")):
+        path.unlink()
+    with pytest.raises(InputError, match="checkpoint: no tokenizer"):
+        BiEncoder(str(folder))
+
+
 @pytest.mark.parametrize("name", ["plain", "sentence-transformers", "MonoBERT"])
 def test_a_tokenizer_with_more_words_than_the_model_is_one_sentence(
     name: str, checkpoints: dict[str, Path], tmp_path: Path, store: TextStore

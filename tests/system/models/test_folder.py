@@ -30,6 +30,7 @@ def folder(tmp_path):
         ({"tokenizer": {"truncation": {"max_length": 100}}}, 100),
         ({"tokenizer": {"truncation": None}, "tokenizer_config": {"model_max_length": 10**30}}, 512),
         ({"tokenizer_config": {"model_max_length": 256}}, 256),
+        ({"tokenizer_config": {"model_max_length": "many"}}, 512),
         ({"sentence_bert_config": {"max_seq_length": 256}, "tokenizer": {"truncation": {"max_length": 128}}}, 256),
         ({"tokenizer_config": {"model_max_length": 512}, "tokenizer": {"truncation": {"max_length": 128}}}, 512),
         ({"sentence_bert_config": {"max_seq_length": 512}, "config": {"max_position_embeddings": 64}}, 64),

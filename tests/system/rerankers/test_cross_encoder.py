@@ -70,6 +70,11 @@ def test_two_labels_are_the_probability_of_the_second(models, documents, hits, o
         assert found[:4] == pytest.approx([expected(*each) for each in np.float64(labels)], rel=1e-4, abs=1e-5)
 
 
+def test_one_label_has_no_second_logit(models, documents, hits):
+    with pytest.raises(InputError, match="has one label, so there is no second logit"):
+        CrossEncoder(str(models.cross), score="second-logit").rerank(QUERIES, hits, documents)
+
+
 def test_three_labels_are_refused(tmp_path, documents, hits):
     model = cross_encoder(tmp_path / "three", labels=3)
     with pytest.raises(InputError, match="3 labels; a reranker has one, or two of which the second counts"):

@@ -19,6 +19,14 @@ from surecut.system.models.onnx import OnnxModel
 from surecut.system.models.tokens import Batch, Tokenizer
 
 Pooling = Literal["auto", "cls", "mean", "max"]
+_VOCABULARIES = (
+    "tokenizer.json",
+    "vocab.txt",
+    "vocab.json",
+    "tokenizer.model",
+    "spiece.model",
+    "sentencepiece.bpe.model",
+)
 Encode = Callable[[Sequence[str]], Float32]
 
 
@@ -82,8 +90,16 @@ class TextEncoder:
         self._by_library = _needs_library(files, options)
         self.max_length = files.longest_text(options.max_length)
         self.normalise = _normalises(files.folder) if options.normalise is None else options.normalise
-        self._tokenizer = None if self._by_library else Tokenizer.from_folder(files.words, self.max_length)
+        self._tokenizer = self._own_tokenizer()
         self.pooling = options.pooling if options.pooling != "auto" else _pooling(files.folder)
+
+    def _own_tokenizer(self) -> Tokenizer | None:
+        """None where sentence-transformers has its own; without any, it would invent one and encode noise."""
+        if not self._by_library:
+            return Tokenizer.from_folder(self._files.words, self.max_length)
+        if not any(path.name in _VOCABULARIES for path in self._files.folder.rglob("*")):
+            raise InputError(f"{self._files.folder}: no tokenizer ({', '.join(_VOCABULARIES[:2])}, ...)")
+        return None
 
     @cached_property
     def fingerprint(self) -> str:
@@ -124,20 +140,17 @@ class TextEncoder:
         return load_encoder(self._files.folder, self._options.batch_size, self._options.device)
 
     def _sentence_transformers(self) -> Encode:
-        from surecut.system.models.torch import explained, placed
+        from surecut.system.models.torch import explained, placed, quietly
 
         library = needed("sentence_transformers", "torch")
-        try:
-            loaded = library.SentenceTransformer(str(self._files.folder), device="cpu")
-        except Exception as error:  # torch, safetensors and transformers each raise their own
-            reason = str(error).strip().splitlines() or [type(error).__name__]
-            raise InputError(f"{self._files.folder}: cannot be loaded by sentence-transformers ({reason[0]})") from None
+        folder = self._files.folder
+        loaded = quietly(lambda: library.SentenceTransformer(str(folder), device="cpu"), folder)
         _, model = placed(loaded, self._options.device)
         model.max_seq_length = self.max_length
         size = self._options.batch_size or 32
 
         def encode(texts: Sequence[str]) -> Float32:
-            with explained(self._files.folder):
+            with explained(folder):
                 return model.encode(list(texts), batch_size=size, show_progress_bar=False, convert_to_numpy=True)  # type: ignore[no-any-return]
 
         return encode

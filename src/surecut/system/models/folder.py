@@ -42,7 +42,8 @@ class ModelFiles:
             read_json(self.folder / "tokenizer_config.json").get("model_max_length"),
             (read_json(self.folder / "tokenizer.json").get("truncation") or {}).get("max_length"),
         )
-        said = next((int(each) for each in own if each and int(each) < 1_000_000), positions or _LONGEST)
+        numbers = (each for each in own if isinstance(each, int | float) and 0 < each < 1_000_000)
+        said = int(next(numbers, positions or _LONGEST))
         return min(said, int(positions or said))
 
     def fingerprint(self) -> str:

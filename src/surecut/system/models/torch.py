@@ -93,7 +93,7 @@ def load_splade(folder: Path, batch_size: int | None, device: str | None) -> Tor
 def load_unicoil(folder: Path, batch_size: int | None, device: str | None) -> TorchModel:
     """BERT with one number a token on top, relu(w h + b): checkpoints hold (coil_encoder.)bert.* and tok_proj.*."""
     torch, transformers = needed("torch", "torch"), needed("transformers", "torch")
-    weights = _quietly(lambda: _weights(folder), folder)
+    weights = quietly(lambda: _weights(folder), folder)
     if "tok_proj.weight" not in weights:
         raise InputError(f"{folder}: no tok_proj weights; this is not a UniCOIL checkpoint")
 
@@ -107,8 +107,8 @@ def load_unicoil(folder: Path, batch_size: int | None, device: str | None) -> To
             hidden = self.bert(input_ids, attention_mask=attention_mask, token_type_ids=token_type_ids)
             return self.tok_proj(hidden.last_hidden_state).relu()
 
-    module = UniCoil(_quietly(lambda: transformers.BertConfig.from_pretrained(folder), folder))
-    found = _quietly(lambda: module.load_state_dict(weights, strict=False), folder)
+    module = UniCoil(quietly(lambda: transformers.BertConfig.from_pretrained(folder), folder))
+    found = quietly(lambda: module.load_state_dict(weights, strict=False), folder)
     if found.missing_keys:
         raise InputError(f"{folder}: the checkpoint has no weights for {found.missing_keys[0]}")
     return TorchModel(folder, module, lambda output, mask: output.squeeze(-1), batch_size, device)
@@ -128,14 +128,14 @@ def _loaded(name: str, folder: Path, unread: tuple[str, ...] = ()) -> Any:
     transformers = needed("transformers", "torch")
     needed("torch", "torch")
     kind = getattr(transformers, name)
-    module, found = _quietly(lambda: kind.from_pretrained(folder, output_loading_info=True), folder)
+    module, found = quietly(lambda: kind.from_pretrained(folder, output_loading_info=True), folder)
     missing = [key for key in sorted(found["missing_keys"]) if not any(part in key for part in unread)]
     if missing:
         raise InputError(f"{folder}: the checkpoint has no weights for {missing[0]}; it was not trained for this")
     return module
 
 
-def _quietly(load: Callable[[], Any], folder: Path) -> Any:
+def quietly(load: Callable[[], Any], folder: Path) -> Any:
     """Loading without transformers' own report; what cannot be loaded is one sentence."""
     logging = needed("transformers", "torch").utils.logging
     before = logging.get_verbosity()
@@ -148,6 +148,7 @@ def _quietly(load: Callable[[], Any], folder: Path) -> Any:
         raise InputError(f"{folder}: cannot be loaded ({reason[0]})") from None
     finally:
         logging.set_verbosity(before)
+        logging.enable_progress_bar()
 
 
 def _architecture(folder: Path) -> str:

@@ -100,6 +100,10 @@ class CrossEncoder:
         labels = logits.reshape(len(logits), -1).astype(np.float64)
         if labels.shape[1] == 1 and self.score != "second-logit":
             return _as_asked(labels[:, 0], "logit" if self.score == "auto" else self.score)
+        if labels.shape[1] == 1:
+            raise InputError(
+                f'{self.model}: has one label, so there is no second logit; leave out score = "second-logit"'
+            )
         if labels.shape[1] != 2:
             raise InputError(
                 f"{self.model}: {labels.shape[1]} labels; a reranker has one, or two of which the second counts"

@@ -6,7 +6,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Protocol
 
-from surecut.system.cache import built, digest
+from surecut.system.cache import built, digest, intact
 from surecut.system.collection import Queries
 from surecut.system.retrievers.bm25 import BM25
 from surecut.system.retrievers.dense import Dense
@@ -57,7 +57,9 @@ def ready(retriever: Retriever, documents: TextStore, watch: Watch = SILENT) -> 
         retriever.index(documents, folder, watch)
 
     key = digest(_FORMAT, _libraries(), retriever.fingerprint, documents.fingerprint)
-    retriever.load(built("indexes", key, build), documents)
+    folder = built("indexes", key, build)
+    with intact(folder):
+        retriever.load(folder, documents)
 
 
 def _libraries() -> dict[str, str]:
