@@ -102,28 +102,22 @@ class Ranker:
         times = [time.perf_counter()]
         hits = self.retrieve(queries)[0]
         times.append(time.perf_counter())
-        kept, why = self.prune(hits)
+        kept = self.prune(hits)
         times.append(time.perf_counter())
         survivors = Hits(hits.documents[:kept], hits.scores[:kept])
         reranked = self.recipe.reranker.rerank(queries, [survivors], self.documents)[0]
         times.append(time.perf_counter())
         seconds = dict(zip(("retrieve", "prune", "rerank"), np.diff(times).tolist(), strict=True))
-        return Ranking(self._listed(hits, reranked, k), hits.documents.size, kept, why, seconds)
+        return Ranking(self._listed(hits, reranked, k), hits.documents.size, kept, self.reason(hits, kept), seconds)
 
     def retrieve(self, queries: Queries) -> list[Hits]:
         """The candidates of each query, as many as the certificate is about."""
         return self.recipe.retriever.search(queries, self.certificate.depth)
 
-    def prune(self, hits: Hits) -> tuple[int, str]:
-        """How many to keep, and why."""
+    def prune(self, hits: Hits) -> int:
+        """How many to keep; all of a list the certificate knows nothing of."""
         pruner = self.certificate.pruner
-        if pruner.too_short(hits.scores.size):
-            return hits.scores.size, (
-                f"the list has {hits.scores.size} candidates and the shortest one in calibration {pruner.shortest}: "
-                "nothing is pruned from a list the certificate knows nothing of"
-            )
-        kept = pruner.keep(hits.scores)
-        return kept, self._reason(hits.scores, kept)
+        return hits.scores.size if pruner.too_short(hits.scores.size) else pruner.keep(hits.scores)
 
     def final_scores(self, retriever: Float32, reranker: Float64) -> Float64:
         """The scores that order the final list, with the certificate's weight."""
@@ -147,8 +141,14 @@ class Ranker:
             for place, second, score in listed[:k]
         ]
 
-    def _reason(self, scores: Float32, kept: int) -> str:
-        pruner = self.certificate.pruner
+    def reason(self, hits: Hits, kept: int) -> str:
+        """Why so many are kept."""
+        pruner, scores = self.certificate.pruner, hits.scores
+        if pruner.too_short(scores.size):
+            return (
+                f"the list has {scores.size} candidates and the shortest one in calibration {pruner.shortest}: "
+                "nothing is pruned from a list the certificate knows nothing of"
+            )
         if not scores.size:
             return "nothing was retrieved"
         if pruner.threshold == KEEP_EVERYTHING and kept == scores.size:

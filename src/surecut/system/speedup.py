@@ -83,7 +83,7 @@ def measure_speedup(ranker: Ranker, queries: Queries, watch: Watch = SILENT) -> 
     for place in range(len(queries)):
         query = queries[place : place + 1]
         (hits,), retrieving = _timed(ranker.retrieve, query)
-        (kept, _), pruning = _timed(ranker.prune, hits)
+        kept, pruning = _timed(ranker.prune, hits)
         parts = {"full": hits, "pruned": Hits(hits.documents[:kept], hits.scores[:kept])}
         found: dict[str, tuple[Any, float]] = {}
         for name in ("full", "pruned") if place % 2 else ("pruned", "full"):
