@@ -135,7 +135,8 @@ def test_cut_moves_what_was_judged_beyond_to_missed(data):
     assert cut.missed_offsets.tolist() == [0, 2, 3]
     assert cut.without_relevant == 0
     assert data.cut(None) is data
-    assert data.cut(3) is data
+    assert data.cut(3).fingerprint() == data.fingerprint()
+    assert (data.depth, cut.depth, data.cut(3).depth) == (None, 2, 3)
 
 
 def test_the_fingerprint_ignores_order_and_irrelevant_judgements(many):

@@ -308,7 +308,7 @@ CASES = {
     "two grades": (
         append("data/qrels/test.tsv", "q1\td9\t1\nq1\td9\t0\n"),
         SCORE,
-        ["document 'd9' has two grades for query 'q1'"],
+        ["the judgements give document 'd9' two grades for query 'q1'"],
     ),
     "spoilt zip": (spoilt_zip, SCORE, ["data.zip"]),
     "unknown data set": (recipe_with('beir = "data"', 'ir_datasets = "no/set"'), SCORE, ["knows no data set 'no/set'"]),
