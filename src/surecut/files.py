@@ -32,7 +32,7 @@ def _replace(target: Path, data: bytes) -> None:
             temporary.unlink()
 
 
-def remove_leftovers(folder: Path) -> None:
-    """Remove what a process that was killed while it wrote left behind; nobody else may be writing."""
-    for path in folder.rglob(".*.part"):
+def remove_leftovers(folder: Path, name: str) -> None:
+    """Remove what a process that was killed while it wrote files of such a name left; nobody else may be writing."""
+    for path in folder.glob(f".{name}.*.part"):
         path.unlink(missing_ok=True)

@@ -39,8 +39,12 @@ def test_what_a_killed_run_left_half_written_goes_away(recipe, tmp_path):
     whole = contents(tmp_path / "t")
     for left in (".meta.json.1.part", "candidates/.part-00000.parquet.1.part"):
         (tmp_path / "t" / left).write_bytes(b"half")
+    others = {".mine.1.part": b"not surecut's", "deep/.meta.json.1.part": b"nor this"}
+    (tmp_path / "t" / "deep").mkdir()
+    for name, content in others.items():
+        (tmp_path / "t" / name).write_bytes(content)
     score(read_recipe(path), tmp_path / "t")
-    assert contents(tmp_path / "t") == whole
+    assert contents(tmp_path / "t") == {**whole, **others}
 
 
 def test_a_damaged_block_is_scored_again(recipe, tmp_path):

@@ -60,7 +60,10 @@ class GrowingTable:
 
     def open(self) -> None:
         """Begin, or take up what was begun with the same plan, in the blocks it was begun with."""
-        remove_leftovers(self.folder)
+        for name in ("meta.json", UNFINISHED, "qrels.parquet"):
+            remove_leftovers(self.folder, name)
+        remove_leftovers(self.folder / "blocks", "block-*.parquet")
+        remove_leftovers(self.folder / "candidates", "part-*.parquet")
         described = self._described()
         if described is not None:
             begun = _read(described)
