@@ -10,7 +10,8 @@ from surecut.checking import Check
 _HEAD = """# Real systems
 
 Made by `make real`, not by hand: the recipes in `recipes/` run over real collections with real models (ONNX, on a CPU),
-and every figure below comes from that run. `quora-duplicates` is of the kind of BEIR Quora, not BEIR Quora itself.
+and every figure below comes from that run, over score tables that it made or found made before (see "Made again").
+`quora-duplicates` is of the kind of BEIR Quora, not BEIR Quora itself.
 
 Queries are divided by a hash of their ids: {tuning:.0%} tune the fusion weight, {calibration:.0%} calibrate,
 {held_out:.0%} are held out. Each claim is made with {confidence:.0%} confidence by itself. surecut's default rule was
