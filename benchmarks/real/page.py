@@ -39,7 +39,8 @@ _CLAIMS = """\
 Mean candidates kept and the measure are those of the held-out queries: everything reranked -> pruned. The last column
 is what the claim is about, with a 90% interval: held-out queries are a sample too, and one that speaks against a claim
 is marked. An abstained certificate prunes nothing; it says how many labelled queries would probably do. The values of
-`at least` were chosen for this page with the tables in sight; for a claim of one's own that is done before calibration.
+`at least`, and seed 1 of the split, were chosen for this page with the tables in sight; for a claim of one's own that
+is done before calibration.
 
 """
 

@@ -3,17 +3,22 @@
 import io
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from tests.system.making import bi_encoder, cross_encoder, write_beir, write_recipe
 
 import surecut as sc
 from surecut.candidates import Candidates
+from surecut.system.recipe import read_recipe
+from surecut.system.scoring import score
 
 COMMAND = (sys.executable, "-m", "surecut")
 
@@ -152,3 +157,35 @@ def started(tmp_path: Path) -> Iterator[Callable[[str], subprocess.Popen[bytes]]
         for pipe in (process.stdin, process.stdout, process.stderr):
             pipe.close()
         process.wait()
+
+
+@pytest.fixture(scope="session")
+def made(tmp_path_factory: pytest.TempPathFactory) -> SimpleNamespace:
+    """A folder with a collection, models, a recipe, its score table and a certificate; and its cache."""
+    root = tmp_path_factory.mktemp("made")
+    folder = root / "system"
+    folder.mkdir()
+    write_beir(folder / "data")
+    cross_encoder(folder / "cross")
+    cross_encoder(folder / "other", seed=1)
+    bi_encoder(folder / "bi")
+    recipe = write_recipe(
+        folder / "tiny.toml",
+        collection='beir = "data"',
+        reranker='kind = "cross-encoder"\nmodel = "./cross"',
+        fusion='[fusion]\nbeta = "fit"',
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SURECUT_CACHE", str(root / "cache"))
+        score(read_recipe(recipe), folder / "table")
+    sc.calibrate(sc.read_table(folder / "table"), target=sc.max_drop(0.1), fusion="fit").save(folder / "cert.json")
+    return SimpleNamespace(folder=folder, cache=root / "cache")
+
+
+@pytest.fixture
+def files(made: SimpleNamespace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of the folder of `made`, where the command runs."""
+    shutil.copytree(made.folder, tmp_path, dirs_exist_ok=True)
+    monkeypatch.setenv("SURECUT_CACHE", str(tmp_path / ".cache"))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
