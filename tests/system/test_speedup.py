@@ -79,14 +79,25 @@ def test_figures_follow_from_the_times(scored, certificate):
     assert said["milliseconds"]["full"]["p50"] <= said["milliseconds"]["full"]["p95"]
 
 
-def test_reranking_fewer_takes_less_time(scored, recipe, certificate, models):
-    slow = recipe(reranker=f'kind = "cross-encoder"\nmodel = "{models.slow}"')
-    ranker = Ranker(replace(certificate, threshold=np.inf), slow, any_system=True)
+def test_what_is_timed_is_all_candidates_and_survivors_only_taking_turns(scored, certificate, monkeypatch):
+    ranker = Ranker(replace(certificate, threshold=np.inf), scored.recipe)
+    reranker, sizes = ranker.recipe.reranker, []
+    rerank = reranker.rerank
+
+    def counted(queries, hits, documents):
+        sizes.append(hits[0].documents.size)
+        return rerank(queries, hits, documents)
+
+    monkeypatch.setattr(reranker, "rerank", counted)
     found = measure_speedup(ranker, ranker.recipe.collection.queries[:12])
     long_enough = found.candidates >= certificate.pruner.shortest  # of shorter lists nothing is pruned
     assert long_enough.any()
     assert set(found.kept[long_enough].tolist()) == {certificate.pruner.min_keep}
-    assert found.ratio > 2
+    _, *timed = sizes  # the first warms up
+    assert timed[::4] == found.kept[::2].tolist()
+    assert timed[1::4] == found.candidates[::2].tolist()
+    assert timed[2::4] == found.candidates[1::2].tolist()
+    assert timed[3::4] == found.kept[1::2].tolist()
 
 
 def test_without_judgements_there_is_no_quality(beir, recipe, certificate):
