@@ -5,7 +5,7 @@ import pytest
 
 from surecut.bounds import TESTS
 from surecut.bounds.wsr import evidence_factor
-from tests.validity.verdict import exceeds
+from tests.validity.verdict import LEVEL, exceeds
 
 MEANS = (0.001, 0.01, 0.05, 0.1, 0.3, 0.62, 0.95)
 VALUED = {
@@ -39,8 +39,9 @@ def null_cases(name: str):
             yield what, valued(values, shares), float(np.dot(values, shares))
 
 
-def judge(name: str, repetitions: int, sizes: tuple[int, ...], record) -> None:
-    asked = TESTS[name].certified
+def excesses(name: str, repetitions: int, sizes: tuple[int, ...], record) -> list[str]:
+    """Where there are more rejections than chance explains: in one case, or in all of a delta together."""
+    found = []
     for delta in DELTAS:
         worst, total, trials = (0.0, ""), 0, 0
         for seed, (what, draw, mean) in enumerate(null_cases(name)):
@@ -48,21 +49,29 @@ def judge(name: str, repetitions: int, sizes: tuple[int, ...], record) -> None:
                 count = rejections(name, draw, mean, n, delta, repetitions, seed=seed * 10_000 + n)
                 total, trials = total + count, trials + repetitions
                 worst = max(worst, (count / repetitions, f"{what}, n = {n}"))
-                assert not asked or not exceeds(count, repetitions, delta, 0.001 / 100), f"{name}: {what}, n = {n}"
+                if exceeds(count, repetitions, delta, LEVEL / 100):
+                    found.append(f"{count} at {delta}: {what}, n = {n}")
         record("validity", f"null rejection of {name} at {delta}: worst {worst[0]:.4f} ({worst[1]})")
-        assert not asked or not exceeds(total, trials, delta)
+        if exceeds(total, trials, delta):
+            found.append(f"{total} of {trials} at {delta}")
+    return found
 
 
 @pytest.mark.parametrize("name", CERTIFIED)
 def test_null_rejection_in_short(name, record_property):
-    judge(name, repetitions=600, sizes=(300,), record=record_property)
+    assert excesses(name, repetitions=600, sizes=(300,), record=record_property) == []
 
 
 @pytest.mark.study
-@pytest.mark.parametrize("name", [test.name for test in TESTS])
+@pytest.mark.parametrize("name", CERTIFIED)
 def test_null_rejection(name, record_property):
-    """The clt is measured and reported, not asserted."""
-    judge(name, repetitions=4000, sizes=(30, 100, 1000), record=record_property)
+    assert excesses(name, repetitions=4000, sizes=(30, 100, 1000), record=record_property) == []
+
+
+@pytest.mark.study
+def test_the_clt_rejects_more_often_than_it_says(record_property):
+    """Why it is called asymptotic, and never certified."""
+    assert excesses("clt", repetitions=4000, sizes=(30, 100, 1000), record=record_property)
 
 
 @pytest.mark.parametrize("mean", [0.05, 0.3, 0.62])
