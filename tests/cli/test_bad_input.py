@@ -230,13 +230,14 @@ def test_ctrl_c_while_computing_ends_with_130_and_no_traceback(started):
     assert process.stderr.read().decode().strip() in ("", "surecut: interrupted")
 
 
-def test_ctrl_c_while_reading_ends_with_130_and_no_file(started, files):
+@pytest.mark.parametrize("piped", ["ret.run", "rer.run"])
+def test_ctrl_c_while_reading_ends_with_130_and_no_file(started, files, piped):
     write("out.json", "earlier")
-    process = started(CALIBRATE.replace("ret.run", "-"))
+    process = started(CALIBRATE.replace(piped, "-"))
     process.stdin.write(b"q Q0 d 1 1.0 t\n" * 20_000)  # more than a pipe holds: returns once it is being read
     process.stdin.flush()
     process.send_signal(signal.SIGINT)
-    assert process.wait(timeout=4) == 130
+    assert process.wait(timeout=60) == 130
     assert process.stderr.read().decode().strip() in ("", "surecut: interrupted")
     assert sorted(path.name for path in files.iterdir()) == ["cert.json", "out.json", "qrels", "rer.run", "ret.run"]
     assert Path("out.json").read_text() == "earlier"

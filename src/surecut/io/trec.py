@@ -5,14 +5,12 @@ Anything else is read line by line, slower, and the first line that is wrong is 
 """
 
 import bz2
-import io
 import mmap
-import signal
-import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import polars as pl
 
@@ -27,6 +25,7 @@ from surecut.alignment import (
 )
 from surecut.candidates import Candidates
 from surecut.errors import InputError
+from surecut.io.piped import standard_input
 from surecut.listing import Listed, grouped, in_retriever_order
 
 RUN_FIELDS = {
@@ -61,11 +60,13 @@ def read_trec(
     """
     check_options(depth, missing_reranker, absent)
     with ThreadPoolExecutor(max_workers=2) as pool:  # what polars does not do in parallel overlaps here
-        second = None if reranker is None else pool.submit(_hashed, reranker)
+        reranked = None
+        if reranker is not None:  # standard input is read here: Ctrl-C reaches no other thread
+            reranked = pool.submit(_hashed, reranker).result if str(reranker) != "-" else partial(_hashed, reranker)
         listed, scores = in_retriever_order(grouped(read_run(retriever)), depth)
         judged = None if qrels is None else read_qrels(qrels)
-        reranked = None if second is None else second.result()
-    return from_listed(listed, scores, reranked, judged, missing_reranker=missing_reranker, absent=absent)
+        second = None if reranked is None else reranked()
+    return from_listed(listed, scores, second, judged, missing_reranker=missing_reranker, absent=absent)
 
 
 def _hashed(path: Path_) -> Listed:
@@ -99,7 +100,7 @@ def _open(path: Path_) -> Any:
     """What polars can read from: the path of a file, or bytes where that will not do."""
     try:
         if str(path) == "-":
-            return _unpacked(_standard_input())
+            return _unpacked(standard_input())
         with open(path, "rb") as file:
             if not Path(path).is_file():  # a pipe can be read once only
                 return _unpacked(file.read())
@@ -113,13 +114,6 @@ def _open(path: Path_) -> Any:
 def _unpacked(content: bytes) -> bytes:
     """polars unpacks gzip and zstd by itself."""
     return bz2.decompress(content) if content.startswith(_BZ2) else content
-
-
-def _standard_input() -> bytes:
-    """All of it, in pieces, so that Ctrl-C gets a word in."""
-    signal.siginterrupt(signal.SIGINT, True)
-    stream = cast(io.BufferedReader, sys.stdin.buffer)
-    return b"".join(iter(lambda: stream.read1(1 << 20), b""))
 
 
 def _first_line(source: Any, path: Path_) -> str:
