@@ -6,7 +6,7 @@ Anything else is read line by line, slower, and the first line that is wrong is 
 
 import bz2
 import mmap
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -60,9 +60,9 @@ def read_trec(
     """
     check_options(depth, missing_reranker, absent)
     with ThreadPoolExecutor(max_workers=2) as pool:  # what polars does not do in parallel overlaps here
-        reranked = None
-        if reranker is not None:  # standard input is read here: Ctrl-C reaches no other thread
-            reranked = pool.submit(_hashed, reranker).result if str(reranker) != "-" else partial(_hashed, reranker)
+        reranked: Callable[[], Listed] | None = None if reranker is None else partial(_hashed, reranker)
+        if reranked is not None and str(reranker) != "-":  # Ctrl-C reaches the main thread only
+            reranked = pool.submit(reranked).result
         listed, scores = in_retriever_order(grouped(read_run(retriever)), depth)
         judged = None if qrels is None else read_qrels(qrels)
         second = None if reranked is None else reranked()
