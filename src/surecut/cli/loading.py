@@ -66,9 +66,9 @@ def load_data(
 def load(path: Any) -> Certificate:
     """A certificate from a file, or from standard input."""
     if str(path) == "-":
-        import sys
+        from surecut.io.piped import standard_text
 
-        return parse_certificate(sys.stdin.read(), "standard input")
+        return parse_certificate(standard_text(), "standard input")
     return load_certificate(path)
 
 

@@ -1,6 +1,6 @@
 """surecut rank"""
 
-from typing import TYPE_CHECKING, Annotated, Any, TextIO
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -49,27 +49,17 @@ def rank(
 
 def _texts(given: list[str], certificate: str) -> list[str]:
     """The queries, those on standard input in the place of a dash."""
-    import sys
-
     from surecut.errors import InputError
+    from surecut.io.piped import standard_text
 
     if [*given, certificate].count("-") > 1:
         raise InputError("standard input can be read once only")
     texts: list[str] = []
     for text in given:
-        texts += _lines(sys.stdin) if text == "-" else [text]
+        texts += [line.strip() for line in standard_text().split("\n") if line.strip()] if text == "-" else [text]
     if not texts:
         raise InputError("no query on standard input: one a line is expected")
     return texts
-
-
-def _lines(stream: TextIO) -> list[str]:
-    from surecut.errors import InputError
-
-    try:
-        return [line.strip() for line in stream if line.strip()]
-    except UnicodeDecodeError:
-        raise InputError("standard input is not UTF-8") from None
 
 
 def _record(text: str, ranking: "Ranking") -> dict[str, Any]:

@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import cast
 
+from surecut.errors import InputError
+
 _PIECE = 1 << 20
 
 
@@ -24,6 +26,14 @@ def standard_input() -> bytes:
             if not piece:
                 return b"".join(pieces)
             pieces.append(piece)
+
+
+def standard_text() -> str:
+    """All of it, as text."""
+    try:
+        return standard_input().decode()
+    except UnicodeDecodeError:
+        raise InputError("standard input is not UTF-8") from None
 
 
 @contextmanager
