@@ -4,6 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 HEAVY := $(VENV)/.heavy
+ROOT := $(shell test $$(id -u) = 0 || echo sudo)
 
 .PHONY: setup system demo test test-heavy lint bench validity real clean
 
@@ -15,8 +16,9 @@ $(STAMP): pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable ".[dev]"
 	touch $@
 
-system:  ## what only the system's package manager has: nothing yet
-	@echo "no system packages are needed"
+system:  ## what only the system's package manager has: a browser, for the tests of the report (Debian, Ubuntu)
+	command -v chromium > /dev/null || { $(ROOT) apt-get update --quiet && \
+	$(ROOT) apt-get install --quiet --yes --no-install-recommends chromium fonts-dejavu-core; }
 
 demo: setup  ## the main job on data that needs no download
 	$(BIN)/surecut demo
@@ -26,10 +28,10 @@ test: setup  ## the tests: a few minutes
 
 $(HEAVY): $(STAMP)
 	$(BIN)/python -m pip install --quiet torch==2.13.0
-	$(BIN)/python -m pip install --quiet --editable ".[torch]"
+	$(BIN)/python -m pip install --quiet --editable ".[torch,browser]"
 	touch $@
 
-test-heavy: setup $(HEAVY)  ## tests that need torch
+test-heavy: setup $(HEAVY)  ## tests that need torch or a browser (make system installs that)
 	$(BIN)/python -m pytest -m heavy
 
 lint: setup

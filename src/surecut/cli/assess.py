@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from surecut.cli import options as o
+from surecut.cli.values import chosen_confidence, chosen_fusion
 from surecut.targets import CLAIMS
 
 HELP = """What can be claimed for a cut you already use, or for a mean budget; no search over thresholds.
@@ -88,13 +89,13 @@ def assess(
             budget=budget,
             claim=claim,  # type: ignore[arg-type]
             measure=measure,
-            confidence=o.chosen_confidence(confidence),
+            confidence=chosen_confidence(confidence),
             rule=rule,
             test=test,
             tail=tail,  # type: ignore[arg-type]
             min_keep=min_keep,
             depth=depth,
-            fusion=o.chosen_fusion(fusion),  # type: ignore[arg-type]
+            fusion=chosen_fusion(fusion),  # type: ignore[arg-type]
         )
     if output is not None:
         certificate.save(output)

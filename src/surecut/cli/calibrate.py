@@ -1,12 +1,9 @@
 """surecut calibrate"""
 
-from pathlib import Path
-from typing import Annotated
-
 import typer
 
-from surecut.choices import GRIDS, IF_UNREACHABLE, PROCEDURES
 from surecut.cli import options as o
+from surecut.cli.values import chosen_confidence, chosen_fusion, chosen_target
 
 HELP = """Find the smallest survivor sets for which a quality claim holds, and write the certificate.
 
@@ -21,16 +18,7 @@ def calibrate(
     reranker: o.Reranker = None,
     qrels: o.Qrels = None,
     table: o.Table = None,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "-o",
-            "--output",
-            metavar="cert.json",
-            help="Where to write the certificate.",
-            rich_help_panel=o.OUTPUT,
-        ),
-    ] = None,
+    output: o.CertificateOutput = None,
     measure: o.MeasureName = "RR@10",
     at_least: o.AtLeastValue = None,
     max_drop: o.MaxDropValue = None,
@@ -44,54 +32,12 @@ def calibrate(
     max_keep: o.MaxKeep = None,
     depth: o.Depth = None,
     fusion: o.Fusion = "0",
-    tune_fraction: Annotated[
-        float,
-        typer.Option(
-            "--tune-fraction",
-            metavar="SHARE",
-            help="Queries set aside when something is fitted.",
-            rich_help_panel=o.METHOD,
-        ),
-    ] = 0.2,
-    tune_table: Annotated[
-        str | None,
-        typer.Option("--tune-table", metavar="DIR", help="Fit on this score table instead.", rich_help_panel=o.METHOD),
-    ] = None,
-    fit_on_calibration: Annotated[
-        bool,
-        typer.Option(
-            "--fit-on-calibration",
-            help="Fit on the calibration queries, as the paper did: not certified.",
-            rich_help_panel=o.METHOD,
-        ),
-    ] = False,
-    procedure: Annotated[
-        str,
-        typer.Option(
-            "--procedure",
-            metavar="|".join(PROCEDURES),
-            help="walk: certified; paper: as published; est, ert: empirical baselines.",
-            rich_help_panel=o.METHOD,
-        ),
-    ] = "walk",
-    grid: Annotated[
-        str,
-        typer.Option(
-            "--grid",
-            metavar="|".join(GRIDS),
-            help="All breakpoints, or a grid fixed without the data (automatic past 20,000 queries).",
-            rich_help_panel=o.METHOD,
-        ),
-    ] = "auto",
-    if_unreachable: Annotated[
-        str,
-        typer.Option(
-            "--if-unreachable",
-            metavar="|".join(IF_UNREACHABLE),
-            help="What to do when the target cannot be certified.",
-            rich_help_panel=o.CLAIM,
-        ),
-    ] = "abstain",
+    tune_fraction: o.TuneFraction = 0.2,
+    tune_table: o.TuneTable = None,
+    fit_on_calibration: o.FitOnCalibration = False,
+    procedure: o.ProcedureName = "walk",
+    grid: o.GridName = "auto",
+    if_unreachable: o.IfUnreachable = "abstain",
     missing_reranker: o.MissingReranker = "error",
     absent: o.Absent = "skip",
     groups: o.Groups = None,
@@ -105,12 +51,12 @@ def calibrate(
     from surecut.fusion import final_scores
     from surecut.measures import as_measure
 
-    target = o.chosen_target(at_least, max_drop, max_drop_abs, agreement)
-    weight = o.chosen_fusion(fusion)
+    target = chosen_target(at_least, max_drop, max_drop_abs, agreement)
+    weight = chosen_fusion(fusion)
     chosen = {
         "measure": measure,
         "target": target,
-        "confidence": o.chosen_confidence(confidence),
+        "confidence": chosen_confidence(confidence),
         "rule": rule,
         "test": test,
         "tail": tail,

@@ -6,10 +6,9 @@ from typing import Annotated
 import typer
 
 from surecut.bounds import TESTS
-from surecut.errors import InputError
+from surecut.choices import GRIDS, IF_UNREACHABLE, PROCEDURES
 from surecut.measures import FAMILIES
 from surecut.rules import RULES
-from surecut.targets import Target, agreement, at_least, max_drop
 
 DATA, CLAIM, METHOD, OUTPUT = "Data", "Claim", "Method", "Output"
 
@@ -163,6 +162,64 @@ Fusion = Annotated[
         rich_help_panel=METHOD,
     ),
 ]
+CertificateOutput = Annotated[
+    Path | None,
+    typer.Option(
+        "-o",
+        "--output",
+        metavar="cert.json",
+        help="Where to write the certificate.",
+        rich_help_panel=OUTPUT,
+    ),
+]
+TuneFraction = Annotated[
+    float,
+    typer.Option(
+        "--tune-fraction",
+        metavar="SHARE",
+        help="Queries set aside when something is fitted.",
+        rich_help_panel=METHOD,
+    ),
+]
+TuneTable = Annotated[
+    str | None,
+    typer.Option("--tune-table", metavar="DIR", help="Fit on this score table instead.", rich_help_panel=METHOD),
+]
+FitOnCalibration = Annotated[
+    bool,
+    typer.Option(
+        "--fit-on-calibration",
+        help="Fit on the calibration queries, as the paper did: not certified.",
+        rich_help_panel=METHOD,
+    ),
+]
+ProcedureName = Annotated[
+    str,
+    typer.Option(
+        "--procedure",
+        metavar="|".join(PROCEDURES),
+        help="walk: certified; paper: as published; est, ert: empirical baselines.",
+        rich_help_panel=METHOD,
+    ),
+]
+GridName = Annotated[
+    str,
+    typer.Option(
+        "--grid",
+        metavar="|".join(GRIDS),
+        help="All breakpoints, or a grid fixed without the data (automatic past 20,000 queries).",
+        rich_help_panel=METHOD,
+    ),
+]
+IfUnreachable = Annotated[
+    str,
+    typer.Option(
+        "--if-unreachable",
+        metavar="|".join(IF_UNREACHABLE),
+        help="What to do when the target cannot be certified.",
+        rich_help_panel=CLAIM,
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.", rich_help_panel=OUTPUT)]
 RecipePath = Annotated[Path, typer.Argument(metavar="RECIPE.toml", help="The system: collection, retriever, reranker.")]
 CertificatePath = Annotated[Path, typer.Argument(metavar="cert.json", help="A certificate (- is stdin).")]
@@ -176,55 +233,3 @@ MsPerPair = Annotated[
         rich_help_panel=OUTPUT,
     ),
 ]
-
-
-def chosen_target(
-    at_least_value: str | None,
-    max_drop_value: str | None,
-    max_drop_abs: str | None,
-    agreement_value: str | None,
-) -> Target:
-    """The one target that was asked for; a drop of 1% if none was."""
-    given = {
-        "--at-least": at_least_value,
-        "--max-drop": max_drop_value,
-        "--max-drop-abs": max_drop_abs,
-        "--agreement": agreement_value,
-    }
-    named = [name for name, value in given.items() if value is not None]
-    if len(named) > 1:
-        raise InputError(f"{' and '.join(named)}: give one target; two claims need two certificates")
-    if at_least_value is not None:
-        return at_least(_number("--at-least", at_least_value))
-    if max_drop_abs is not None:
-        return max_drop(_number("--max-drop-abs", max_drop_abs), absolute=True)
-    if agreement_value is not None:
-        share, _, k = agreement_value.partition("@")
-        if k and not (k.isascii() and k.isdecimal()):
-            raise InputError(f"--agreement {agreement_value}: write it like 0.95@10")
-        return agreement(_number("--agreement", share), int(k or 10))
-    return max_drop(_share("--max-drop", "1%" if max_drop_value is None else max_drop_value))
-
-
-def chosen_confidence(text: str) -> float:
-    return _number("--confidence", text)
-
-
-def chosen_fusion(text: str) -> float | str:
-    return text if text == "fit" else _number("--fusion", text)
-
-
-def _share(option: str, text: str) -> float:
-    """1% or 0.01; a bare 1 is refused, because both 1% and 100% could be meant."""
-    value = _number(option, text)
-    if not text.strip().endswith("%") and value >= 1:
-        raise InputError(f"{option} {text}: write {text}% for a share in percent, or a number below 1")
-    return value
-
-
-def _number(option: str, text: str) -> float:
-    stripped = text.strip()
-    try:
-        return float(stripped[:-1]) / 100 if stripped.endswith("%") else float(stripped)
-    except ValueError:
-        raise InputError(f"{option} {text}: not a number") from None

@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from surecut.cli import options as o
+from surecut.cli.values import chosen_confidence, chosen_target
 from surecut.targets import Target
 
 HELP = """How many labelled queries a target needs: from pilot data, or from a mean and a standard deviation.
@@ -58,8 +59,8 @@ def plan(
     from surecut.errors import InputError
     from surecut.planning import ANOTHER_LOOK
 
-    target = o.chosen_target(at_least, max_drop, max_drop_abs, agreement)
-    share = o.chosen_confidence(confidence)
+    target = chosen_target(at_least, max_drop, max_drop_abs, agreement)
+    share = chosen_confidence(confidence)
     if not 0 < share < 1:
         raise InputError(f"confidence must lie between 0 and 1, like 0.9, not {confidence}")
     if mean is not None or sd is not None or full_mean is not None:
