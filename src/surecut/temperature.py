@@ -1,6 +1,7 @@
 """Score calibration: the paper's "Platt scaling", one softmax temperature for all queries."""
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
@@ -9,12 +10,14 @@ from surecut.errors import InputError
 from surecut.kernels.keys import softmax_slope
 
 LOWEST, HIGHEST = 1e-4, 1e6
+_NARROW = 0.5  # of log T: near enough to its root the slope is almost a line
+_CLOSE = 1e-13
 
 
 def fit_temperature(data: Candidates, rel: int = 1) -> float:
     """T that minimises the mean of -log softmax(s/T) at each query's first relevant candidate.
 
-    The objective is convex in 1/T, so the root of its slope is found by bisection (in log T).
+    The objective is convex in 1/T, so its slope has one root.
     """
     rows = np.flatnonzero(data.grades >= rel)
     owner = np.searchsorted(data.offsets, rows, side="right") - 1
@@ -24,19 +27,34 @@ def fit_temperature(data: Candidates, rel: int = 1) -> float:
     some = data.take(owners)
     targets = rows[first] - data.offsets[owners] + some.offsets[:-1]
 
-    def slope(temperature: float) -> float:
-        return float(softmax_slope(some.retriever, some.offsets, targets, 1 / temperature))
+    def slope(log_temperature: float) -> float:
+        return float(softmax_slope(some.retriever, some.offsets, targets, math.exp(-log_temperature)))
 
     low, high = math.log(LOWEST), math.log(HIGHEST)
-    if slope(LOWEST) <= 0 or slope(HIGHEST) >= 0:
+    if slope(low) <= 0 or slope(high) >= 0:
         raise InputError(
             f"the temperature has no optimum between {LOWEST:g} and {HIGHEST:g}: the retriever's scores do not "
             "separate relevant documents, or separate them perfectly; use rule 'softmax', which fits nothing"
         )
-    for _ in range(60):
+    return math.exp(_root(slope, low, high))
+
+
+def _root(falling: Callable[[float], float], low: float, high: float) -> float:
+    """Where a falling function is 0: bisection, then the Illinois form of false position."""
+    while high - low > _NARROW:
         middle = (low + high) / 2
-        if slope(math.exp(middle)) > 0:  # too sharp
-            low = middle
+        low, high = (middle, high) if falling(middle) > 0 else (low, middle)
+    above, below = falling(low), falling(high)
+    moved = None
+    while high - low > _CLOSE and above > below:
+        middle = min(max(low + (high - low) * above / (above - below), low), high)
+        value = falling(middle)
+        if abs(value) <= _CLOSE or middle in (low, high):
+            return middle
+        if value > 0:
+            low, above, below = middle, value, below / 2 if moved == "low" else below
+            moved = "low"
         else:
-            high = middle
-    return math.exp((low + high) / 2)
+            high, below, above = middle, value, above / 2 if moved == "high" else above
+            moved = "high"
+    return (low + high) / 2
