@@ -83,6 +83,21 @@ class Curves:
         return Curves(full, start, offsets, self.keys[order], values)
 
 
+@dataclass(frozen=True, eq=False)
+class ChangePoints:
+    """Curves before a rule is chosen: event `e` is the removal of the candidate in row `rows[e]`."""
+
+    full: Float64
+    start: Float64
+    offsets: Int64
+    rows: Int64
+    values: Float64
+
+    def keyed(self, keys: Float64) -> Curves:
+        """The curves under a rule, which gives every candidate a key."""
+        return Curves(self.full, self.start, self.offsets, keys[self.rows], self.values)
+
+
 def measure_curves(
     data: Candidates,
     keys: Float64,
@@ -96,11 +111,22 @@ def measure_curves(
 
     `keys` decides who survives, `final` how the survivors are ordered (ties: better retriever rank).
     """
+    return change_points(data, final, measure, tail, min_keep, max_keep).keyed(keys)
+
+
+def change_points(
+    data: Candidates,
+    final: Float64,
+    measure: AnyMeasure,
+    tail: Tail = "drop",
+    min_keep: int = 1,
+    max_keep: int | None = None,
+) -> ChangePoints:
+    """Where the measure of each query's final list changes, as its candidates go from the last to the first."""
     longest = NO_CUTOFF if max_keep is None else max_keep
     if isinstance(measure, OwnMeasure):
-        return _own_curves(data, keys, final, measure, tail, min_keep, longest)
-    full, start, offsets, rows, values = _kernel_curves(data, final, measure, tail, min_keep, longest)
-    return Curves(full, start, offsets, keys[rows], values)
+        return _own_change_points(data, final, measure, tail, min_keep, longest)
+    return _kernel_change_points(data, final, measure, tail, min_keep, longest)
 
 
 def full_measure(data: Candidates, final: Float64, measure: AnyMeasure) -> Float64:
@@ -112,12 +138,12 @@ def full_measure(data: Candidates, final: Float64, measure: AnyMeasure) -> Float
                 for scores, grades, missed in _queries(data, final)
             ]
         )
-    return _kernel_curves(data, final, measure, "drop", NO_CUTOFF, NO_CUTOFF)[0]
+    return _kernel_change_points(data, final, measure, "drop", NO_CUTOFF, NO_CUTOFF).full
 
 
-def _kernel_curves(
+def _kernel_change_points(
     data: Candidates, final: Float64, measure: Measure, tail: Tail, min_keep: int, max_keep: int
-) -> tuple[Float64, Float64, Int64, Int64, Float64]:
+) -> ChangePoints:
     from surecut.kernels import measures as kernels
 
     cutoff = measure.cutoff or NO_CUTOFF
@@ -141,7 +167,7 @@ def _kernel_curves(
     )
     if not measure.needs_judgements:  # an empty list has nothing to disagree about
         full, start = np.where(totals == 0, 1.0, full), np.where(totals == 0, 1.0, start)
-    return full, start, offsets, rows, values
+    return ChangePoints(full, start, offsets, rows, values)
 
 
 def _queries(data: Candidates, final: Float64) -> Iterator[tuple[Float64, Array, Array]]:
@@ -151,18 +177,13 @@ def _queries(data: Candidates, final: Float64) -> Iterator[tuple[Float64, Array,
         yield final[rows], data.grades[rows], data.missed[data.missed_offsets[q] : data.missed_offsets[q + 1]]
 
 
-def _own_curves(
-    data: Candidates,
-    keys: Float64,
-    final: Float64,
-    measure: OwnMeasure,
-    tail: Tail,
-    min_keep: int,
-    max_keep: int,
-) -> Curves:
+def _own_change_points(
+    data: Candidates, final: Float64, measure: OwnMeasure, tail: Tail, min_keep: int, max_keep: int
+) -> ChangePoints:
     """The user's function at every prefix of every query."""
     full, start = np.empty(len(data)), np.empty(len(data))
-    events: list[tuple[float, float]] = []
+    rows: list[int] = []
+    changed: list[float] = []
     counts = np.zeros(len(data), dtype=np.int64)
     for q, (scores, grades, missed) in enumerate(_queries(data, final)):
         values = []
@@ -176,10 +197,10 @@ def _own_curves(
         full[q], start[q] = values[-1], values[longest]
         for n in range(longest, min_keep, -1):  # removing candidate n leaves the first n - 1
             if values[n - 1] != values[n]:
-                events.append((keys[data.offsets[q] + n - 1], values[n - 1]))
+                rows.append(int(data.offsets[q]) + n - 1)
+                changed.append(values[n - 1])
                 counts[q] += 1
-    table = np.array(events, dtype=np.float64).reshape(-1, 2)
-    return Curves(full, start, offsets_of(counts), table[:, 0].copy(), table[:, 1].copy())
+    return ChangePoints(full, start, offsets_of(counts), np.array(rows, dtype=np.int64), np.array(changed))
 
 
 def _prefixes_in_final_order(final: Float64, grades: Array) -> list[Array]:
