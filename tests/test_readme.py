@@ -1,31 +1,22 @@
-"""Every command that the README shows prints what the README says it prints."""
+"""Every command that the README shows prints what the README says it prints, and every link in it leads somewhere."""
 
 import re
-import shlex
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests.running import VERBS, blocks, commands, is_printed, run, unknown_options
+
 README = Path(__file__).parents[1] / "README.md"
-EXAMPLES = re.findall(r"```console\n\$ (.+)\n((?:.|\n)*?)```", README.read_text(encoding="utf-8"))
+TEXT = README.read_text(encoding="utf-8")
+EXAMPLES = [each for block in blocks(TEXT) if block.language == "console" for each in commands(block.text)]
 
 
 @pytest.fixture(scope="module")
 def demo_folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("readme")
-    run("surecut demo --files demo", folder)
+    assert run("surecut demo --files demo", folder).status == 0
     return folder
-
-
-def run(command: str, folder: Path) -> str:
-    verb = [sys.executable, "-m", "surecut", *shlex.split(command)[1:]]
-    done = subprocess.run(
-        verb, cwd=folder, capture_output=True, text=True, env={"COLUMNS": "100", "PATH": "/usr/bin:/bin"}, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
 
 
 def test_the_readme_has_examples():
@@ -33,13 +24,22 @@ def test_the_readme_has_examples():
 
 
 def test_the_commands_of_the_readme_print_what_it_says(demo_folder):
-    for command, shown in EXAMPLES:
-        printed = {line.rstrip() for line in run(command, demo_folder).splitlines()}
-        for line in shown.splitlines():
-            assert line.rstrip() in printed
+    for each in EXAMPLES:
+        done = run(f"{each.line} 2> /dev/null", demo_folder)
+        assert done.status == 0
+        assert is_printed(each.shown, done.printed), done.printed
 
 
-def test_every_verb_of_the_readme_exists():
-    verbs = re.findall(r"`surecut (\w+)", README.read_text(encoding="utf-8"))
-    for verb in set(verbs):
-        assert "Example:" in run(f"surecut {verb} --help", README.parent)
+def test_every_verb_and_option_of_the_readme_exists():
+    assert list(unknown_options(TEXT)) == []
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_shows_an_example(verb):
+    assert f"Example: surecut {verb}" in str(VERBS[verb].help)
+
+
+def test_every_link_of_the_readme_leads_to_a_file():
+    links = [link for link in re.findall(r"\]\(([^)#]+)", TEXT) if "://" not in link]
+    assert links
+    assert [link for link in links if not (README.parent / link).exists()] == []

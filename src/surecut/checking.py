@@ -58,7 +58,7 @@ def check(
     """
     refuse_other_system(certificate, data.system, any_system)
     target = _claimed(certificate, loss)
-    chosen = target.measure(_measure(certificate, measure))
+    chosen = target.measure(declared_measure(certificate, measure))
     usable = judged_only(data) if chosen.needs_judgements else enough(data)
     final = final_scores(usable, float(certificate.fusion["beta"]))
     kept = certificate.keep(usable.retriever, offsets=usable.offsets, any_length=any_length)
@@ -100,7 +100,8 @@ def _claimed(certificate: Certificate, loss: OwnFunction | None) -> Target:
     return target
 
 
-def _measure(certificate: Certificate, function: OwnFunction | None) -> Any:
+def declared_measure(certificate: Certificate, function: OwnFunction | None) -> Any:
+    """The measure a certificate names; one of the user's needs its function again."""
     if function is not None:
         return as_measure(function)
     if certificate.target["kind"] in ("agreement", "risk"):
@@ -110,5 +111,5 @@ def _measure(certificate: Certificate, function: OwnFunction | None) -> Any:
     except InputError:
         raise InputError(
             f"the certificate's measure '{certificate.measure}' is a function of yours: "
-            "check it in Python, with measure="
+            "give it in Python, with measure="
         ) from None

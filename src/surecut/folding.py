@@ -1,11 +1,12 @@
 """Who calibrates and who tunes: whatever is fitted or placed belongs to queries outside the certificate."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from surecut.arrays import Bool
+from surecut.arrays import Bool, Float64
 from surecut.candidates import Candidates, hashed_share
 from surecut.choices import Choices
 from surecut.errors import InputError
@@ -14,7 +15,7 @@ FEWEST = 30
 """Usable queries below which nothing is attempted."""
 
 _TUNE_SALT = b"surecut tune "
-_ASIDE = 0.05
+ASIDE = 0.05
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ def _divide(data: Candidates, usable: Candidates, choices: Choices, tune: Candid
             return Folds(usable, usable, "calibration")
         return set_aside(usable, choices.tune_fraction, "fold")
     if choices.places_thresholds(fixed):
-        return place_elsewhere(data, usable, choices, _ASIDE)
+        return place_elsewhere(data, usable, choices, ASIDE)
     return Folds(usable)
 
 
@@ -83,7 +84,12 @@ def set_aside(data: Candidates, share: float, source: str) -> Folds:
 
 def in_tuning_fold(data: Candidates, share: float) -> Bool:
     """Which queries a fold of that share would take, whatever other queries there are."""
-    return hashed_share(data.units, _TUNE_SALT) < share
+    return tuning_place(data.units) < share
+
+
+def tuning_place(units: Iterable[str]) -> Float64:
+    """Where in [0, 1) each unit lies: a fold takes those below its share."""
+    return hashed_share(units, _TUNE_SALT)
 
 
 def judged_only(data: Candidates) -> Candidates:

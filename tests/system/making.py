@@ -11,7 +11,7 @@ from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processor
 
 from surecut.system.recipe import read_recipe
 from surecut.system.texts import Document, TextStore, write_store
-from surecut.system.watching import Watch
+from surecut.watching import Watch
 
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]")
 PAD, UNK, CLS, SEP = range(4)

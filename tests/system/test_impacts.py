@@ -16,7 +16,7 @@ from surecut.system.collection import Queries
 from surecut.system.impacts import ImpactIndex, encode_documents
 from surecut.system.models.sparse import Weights
 from surecut.system.retrievers import Splade, UniCoil, ready
-from surecut.system.watching import Watch
+from surecut.watching import Watch
 from tests.system.making import SPECIAL, VOCABULARY, store, token_numbers
 
 TEXTS = st.lists(

@@ -15,7 +15,7 @@ from surecut import InputError, read_table
 from surecut.system.recipe import read_recipe
 from surecut.system.retrievers import ready
 from surecut.system.scoring import score
-from surecut.system.watching import Watch
+from surecut.watching import Watch
 from tests.system.making import After, contents, in_small_blocks, write_beir, write_lines
 
 COMMAND = (sys.executable, "-m", "surecut", "score")

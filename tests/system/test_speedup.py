@@ -13,7 +13,7 @@ from surecut import InputError, Ranker
 from surecut.system.collection import Queries
 from surecut.system.recipe import read_recipe
 from surecut.system.speedup import measure_speedup
-from surecut.system.watching import Watch
+from surecut.watching import Watch
 
 
 @pytest.fixture(scope="module")

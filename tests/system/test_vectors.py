@@ -6,7 +6,7 @@ import pytest
 from surecut import InputError
 from surecut.system.retrievers import Dense
 from surecut.system.vectors import document_vectors
-from surecut.system.watching import Watch
+from surecut.watching import Watch
 
 PLACE = "vectors/*/vectors.f32"
 

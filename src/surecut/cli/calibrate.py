@@ -47,7 +47,8 @@ def calibrate(
     from surecut.calibration import calibrate as run
     from surecut.choices import resolve
     from surecut.cli.loading import load_data, working
-    from surecut.cli.printing import EXIT, census, err, print_census, print_certificate, print_json
+    from surecut.cli.printing import EXIT, err, print_census, print_certificate, print_json
+    from surecut.counting import census
     from surecut.fusion import final_scores
     from surecut.measures import as_measure
 

@@ -8,8 +8,6 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from surecut.arrays import Float64
-from surecut.candidates import UNJUDGED, Candidates
 from surecut.certificate import Certificate
 
 EXIT = {"certified": 0, "relaxed-target": 3, "relaxed-confidence": 3, "uncertified": 3, "abstained": 4}
@@ -89,30 +87,6 @@ def threshold_in_words(certificate: Certificate) -> str:
     if certificate.rule["name"] == "rank":
         return f"top {int(-certificate.threshold):,}"
     return f"threshold {certificate.threshold:.6g}"
-
-
-def census(data: Candidates, final: Float64 | None, k: int, judgements_used: bool = True) -> dict[str, Any]:
-    """What was read, what was left out, and how much of the final top k was ever judged."""
-    counts: dict[str, Any] = {
-        "queries": len(data),
-        "candidates": int(data.retriever.size),
-        "unjudged_queries": int((~data.judged).sum()),
-        "absent_queries": data.census.absent_queries,
-        "queries_without_relevant": data.without_relevant,
-        "negative_grades": data.census.negative_grades,
-        "extra_reranked": data.census.extra_reranked,
-        "filled_reranked": data.census.filled_reranked,
-        "judgements_used": judgements_used,
-        "judged_share": None,
-    }
-    if final is not None and data.judged.any() and judgements_used:
-        from surecut.kernels.measures import mark_top
-
-        top = mark_top(final, data.offsets, k).astype(bool)
-        rows = top & data.judged.repeat(data.lengths)
-        counts["judged_share"] = float((data.grades[rows] != UNJUDGED).mean()) if rows.any() else None
-        counts["judged_depth"] = k
-    return counts
 
 
 def print_census(counts: dict[str, Any]) -> None:

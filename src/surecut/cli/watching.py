@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from surecut.system.watching import Watch
+from surecut.watching import Watch
 
 _SECONDS_TO_FIRST_LINE = 5.0
 _SECONDS_BETWEEN_LINES = 30.0

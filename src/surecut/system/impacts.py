@@ -16,7 +16,7 @@ from surecut.kernels.impacts import add_impacts
 from surecut.system.models.sparse import SparseEncoder, Weights
 from surecut.system.texts import TextStore
 from surecut.system.topk import Hits, best
-from surecut.system.watching import SILENT, Watch
+from surecut.watching import SILENT, Watch
 
 _BLOCK = 512
 _PARTS = ("starts", "documents", "impacts")

@@ -17,7 +17,7 @@ from surecut.system.recipe import Recipe, read_recipe
 from surecut.system.retrievers import ready
 from surecut.system.runs import RunFile
 from surecut.system.topk import Hits
-from surecut.system.watching import SILENT, Watch
+from surecut.watching import SILENT, Watch
 
 
 @dataclass(frozen=True)

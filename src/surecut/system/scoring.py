@@ -17,8 +17,8 @@ from surecut.system.retrievers import ready
 from surecut.system.runs import RunFile
 from surecut.system.texts import TextStore
 from surecut.system.topk import Hits
-from surecut.system.watching import SILENT, Watch
 from surecut.version import __version__
+from surecut.watching import SILENT, Watch
 
 
 def score(recipe: Recipe | str | Path, folder: str | Path, watch: Watch = SILENT) -> None:

@@ -18,7 +18,7 @@ from surecut.system.collection import Queries
 from surecut.system.ranker import Ranker
 from surecut.system.runs import RunFile
 from surecut.system.topk import Hits
-from surecut.system.watching import SILENT, Watch
+from surecut.watching import SILENT, Watch
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from surecut.files import write_atomically
 from surecut.system.cache import built, digest, intact
 from surecut.system.models.encoder import BiEncoder
 from surecut.system.texts import TextStore
-from surecut.system.watching import SILENT, Watch
+from surecut.watching import SILENT, Watch
 
 _FORMAT = 1  # of the file, and of how a text becomes a vector: another one is built anew
 _BLOCK = 512

@@ -10,7 +10,7 @@ from surecut.system.rerankers.cross_encoder import CrossEncoder
 from surecut.system.rerankers.run_file import RunReranker
 from surecut.system.texts import TextStore
 from surecut.system.topk import Hits
-from surecut.system.watching import SILENT, Watch
+from surecut.watching import SILENT, Watch
 
 
 class Reranker(Protocol):

@@ -12,7 +12,7 @@ from surecut.system.models.encoder import BiEncoder
 from surecut.system.texts import TextStore
 from surecut.system.topk import Hits
 from surecut.system.vectors import document_vectors, inner_products
-from surecut.system.watching import SILENT, Watch
+from surecut.watching import SILENT, Watch
 
 
 @dataclass

@@ -17,7 +17,7 @@ from surecut.system.models.onnx import OnnxModel
 from surecut.system.models.tokens import Batch, Tokenizer, Tokens
 from surecut.system.texts import TextStore
 from surecut.system.topk import Hits
-from surecut.system.watching import SILENT, Watch
+from surecut.watching import SILENT, Watch
 
 Output = Literal["auto", "logit", "probability", "log-probability", "second-logit"]
 

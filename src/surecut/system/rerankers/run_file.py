@@ -11,7 +11,7 @@ from surecut.system.collection import Queries
 from surecut.system.runs import RunFile
 from surecut.system.texts import TextStore
 from surecut.system.topk import Hits
-from surecut.system.watching import SILENT, Watch
+from surecut.watching import SILENT, Watch
 
 
 @dataclass

@@ -14,7 +14,7 @@ from surecut.system.retrievers.run_file import RunRetriever
 from surecut.system.retrievers.sparse import Splade, UniCoil
 from surecut.system.texts import TextStore
 from surecut.system.topk import Hits
-from surecut.system.watching import SILENT, Watch
+from surecut.watching import SILENT, Watch
 
 
 class Retriever(Protocol):

@@ -15,7 +15,7 @@ from surecut.system.collection import Queries
 from surecut.system.extras import needed
 from surecut.system.texts import TextStore
 from surecut.system.topk import Hits, best
-from surecut.system.watching import SILENT, Watch
+from surecut.watching import SILENT, Watch
 
 
 @dataclass

@@ -16,7 +16,7 @@ from surecut.system.models.encoder import BiEncoder
 from surecut.system.texts import TextStore
 from surecut.system.topk import Hits, best, ranked
 from surecut.system.vectors import document_vectors, inner_products
-from surecut.system.watching import SILENT, Watch
+from surecut.watching import SILENT, Watch
 
 _ROWS = 262_144  # documents compared at a time, so that memory does not grow with the collection
 _PIECE = 16_384  # documents scored at a time in double precision

@@ -12,7 +12,7 @@ from surecut.system.impacts import ImpactIndex, encode_documents, forget_blocks
 from surecut.system.models.sparse import Kind, SparseModel
 from surecut.system.texts import TextStore
 from surecut.system.topk import Hits
-from surecut.system.watching import SILENT, Watch
+from surecut.watching import SILENT, Watch
 
 
 @dataclass
