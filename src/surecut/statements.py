@@ -16,6 +16,8 @@ ASSUMPTIONS = (
     "the best of several certificates made from one sample needs the error probability divided by their number.",
 )
 
+CAP_NOT_APPLIED = "The cap of max_keep is not applied either."
+
 
 def state(
     choices: Choices,
@@ -57,7 +59,7 @@ def state(
         )
     if status == "uncertified":
         return f"Not certified ({'; '.join(reasons)}). The target was that {claim}. {sizes}{_published(relaxed)}"
-    dropped = " The cap of max_keep is not applied either." if choices.max_keep is not None else ""
+    dropped = f" {CAP_NOT_APPLIED}" if choices.max_keep is not None else ""
     return (
         f"Nothing is certified and nothing is pruned: {_why(choices, claim, confidence, advice, calibration)}{dropped}"
     )

@@ -1,0 +1,209 @@
+"""From a certificate and its data back to the calibration it came from, by the functions that `calibrate` uses.
+
+A certificate records every choice but three: the share set aside for tuning, what was to happen if the target is
+out of reach (its status shows that where it mattered), and the cap of one that abstained.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from surecut.calibration import Decision, Fitted, Prepared, decide, fit, prepare
+from surecut.candidates import Candidates
+from surecut.certificate import Certificate, refuse_other_system
+from surecut.checking import declared_measure
+from surecut.choices import IF_UNREACHABLE, Choices, resolve
+from surecut.errors import InputError
+from surecut.folding import Folds, enough, fold, judged_only, place_elsewhere, refuse_overlap
+from surecut.measures import OwnFunction
+from surecut.rules import RULES, Rule
+from surecut.statements import CAP_NOT_APPLIED
+from surecut.targets import Risk, Target, target_from_json
+
+_SAME = 1e-9  # other machines may round the last bits of a fitted number otherwise
+
+
+@dataclass(frozen=True, eq=False)
+class Rederived:
+    """A calibration with its parts still in hand."""
+
+    choices: Choices
+    folds: Folds
+    fitted: Fitted
+    prepared: Prepared
+    decision: Decision
+
+    @property
+    def searched(self) -> bool:
+        """Was a threshold looked for, or was the cut fixed in advance (`assess`)?"""
+        return self.choices.procedure != "assess"
+
+
+def rederive(
+    certificate: Certificate,
+    data: Candidates,
+    *,
+    tune: Candidates | None = None,
+    tune_fraction: float = 0.2,
+    max_keep: int | None = None,
+    loss: OwnFunction | None = None,
+    measure: OwnFunction | None = None,
+    any_system: bool = False,
+) -> Rederived:
+    """Calibrate again as the certificate says; refuse data that are not its own, or that lead elsewhere.
+
+    `tune`, `tune_fraction` and `max_keep` are those `calibrate` was given; the last is needed only for a
+    certificate that abstained under a cap, because it does not apply the cap either.
+    """
+    refuse_other_system(certificate, data.system, any_system)
+    declared = declared_measure(certificate, measure)
+    choices = _choices(certificate, _target(certificate, loss), declared, tune_fraction, max_keep, data)
+    _refuse_what_is_missing(certificate, tune, max_keep)
+    own, other = data.cut(certificate.depth), None if tune is None else tune.cut(certificate.depth)
+    assessed = certificate.procedure == "assess"
+    folds = _assessed_folds(own, choices, other, certificate) if assessed else fold(own, choices, other)
+    _refuse_other_data(certificate, folds.calibration)
+    if assessed:
+        choices = replace(choices, procedure="assess")
+        fitted = Fitted(choices.rule, float(choices.fusion), (certificate.threshold,), None, ["threshold"])
+    else:
+        fitted = _as_certified(certificate, fit(folds, choices, declared))
+    prepared = prepare(folds.calibration, choices, fitted)
+    return _decided(certificate, Rederived(choices, folds, fitted, prepared, _recorded(certificate)))
+
+
+def _refuse_what_is_missing(certificate: Certificate, tune: Candidates | None, max_keep: int | None) -> None:
+    if certificate.tune is not None and certificate.tune["source"] == "table" and tune is None:
+        raise InputError("the certificate was tuned on a table of its own: give that too (--tune-table, tune=)")
+    if CAP_NOT_APPLIED in certificate.statement and max_keep is None:
+        raise InputError(
+            "the certificate abstained under a cap that it does not record: give the cap (--max-keep, max_keep=)"
+        )
+
+
+def _target(certificate: Certificate, loss: OwnFunction | None) -> Target:
+    target = target_from_json(dict(certificate.target), loss)
+    if isinstance(target, Risk):
+        return replace(target, is_binary=certificate.test == "binomial")
+    return target
+
+
+def _choices(
+    certificate: Certificate,
+    target: Target,
+    declared: Any,
+    tune_fraction: float,
+    max_keep: int | None,
+    data: Candidates,
+) -> Choices:
+    source = None if certificate.tune is None else certificate.tune["source"]
+    return resolve(
+        measure=declared,
+        target=target,
+        confidence=certificate.confidence,
+        rule=_rule(certificate),
+        test=certificate.test,
+        tail=certificate.tail,
+        min_keep=certificate.min_keep,
+        max_keep=certificate.max_keep if max_keep is None else max_keep,
+        depth=certificate.depth,
+        fusion="fit" if certificate.fusion["fitted"] else float(certificate.fusion["beta"]),
+        tune_fraction=tune_fraction,
+        fit_on_calibration=source == "calibration",
+        procedure="walk" if certificate.procedure == "assess" else certificate.procedure,
+        grid=str(certificate.grid["kind"]),
+        grouped=data.groups is not None,
+    )
+
+
+def _rule(certificate: Certificate) -> Rule:
+    rule = RULES[certificate.rule["name"]]
+    if certificate.tune is not None and "temperature" in certificate.tune["for"]:
+        return rule
+    return rule.with_parameters(certificate.rule["parameters"])
+
+
+def _assessed_folds(data: Candidates, choices: Choices, tune: Candidates | None, certificate: Certificate) -> Folds:
+    """The queries that `assess` certified on: its threshold was fixed, or placed on others."""
+    usable = judged_only(data) if choices.measure.needs_judgements else enough(data)
+    if certificate.tune is None:
+        return Folds(usable)
+    if tune is not None:
+        refuse_overlap(data, tune)
+        return Folds(usable, tune, "table")
+    return place_elsewhere(data, usable, choices, choices.tune_fraction)
+
+
+def _refuse_other_data(certificate: Certificate, calibration: Candidates) -> None:
+    found, known = calibration.fingerprint(), certificate.calibration["fingerprint"]
+    if found == known:
+        return
+    tuned = ", --tune-fraction" if certificate.tune is not None else ""
+    raise InputError(
+        f"these {len(calibration):,} queries are not the {certificate.calibration['queries']:,} the certificate was "
+        f"calibrated on (fingerprint {found}, certified {known}): give that data, with the options it was calibrated "
+        f"with (--missing-reranker, --absent, --groups{tuned})"
+    )
+
+
+def _as_certified(certificate: Certificate, fitted: Fitted) -> Fitted:
+    """What was fitted, once it is known that fitting again gives the certificate's numbers."""
+    temperature = certificate.rule["parameters"].get("temperature", 1.0)
+    pairs = (
+        ("temperature", fitted.rule.parameters.get("temperature", 1.0), temperature),
+        ("fusion weight", fitted.beta, float(certificate.fusion["beta"])),
+    )
+    for what, found, known in pairs:
+        if not math.isclose(found, known, rel_tol=_SAME, abs_tol=_SAME):
+            raise InputError(
+                f"fitted again the {what} is {found:.6g}, in the certificate {known:.6g}: give the tuning data it was "
+                "made with (--tune-table, --tune-fraction), or the measure it was fitted for (in Python, measure=)"
+            )
+    rule = fitted.rule.with_parameters(certificate.rule["parameters"])
+    return replace(fitted, rule=rule, beta=float(certificate.fusion["beta"]))
+
+
+def _recorded(certificate: Certificate) -> Decision:
+    return Decision(
+        certificate.threshold, certificate.status, dict(certificate.relaxed) if certificate.relaxed else None
+    )
+
+
+def _decided(certificate: Certificate, rederived: Rederived) -> Rederived:
+    """Decide again, and refuse if that ends elsewhere than the certificate."""
+    if not rederived.searched:
+        return rederived
+    found: Decision | None = None
+    for if_unreachable in _possible(certificate, rederived.choices.target):
+        choices = replace(rederived.choices, if_unreachable=if_unreachable)
+        decision = decide(choices, rederived.fitted, rederived.prepared)
+        if _same(decision, certificate):
+            return replace(rederived, choices=choices, decision=decision)
+        found = found or decision
+    assert found is not None
+    raise InputError(
+        f"calibrating on its data again ends {found.status} at threshold {found.threshold:.6g}, the certificate "
+        f"(surecut {certificate.surecut}) says {certificate.status} at {certificate.threshold:.6g}: "
+        "make it again with `surecut calibrate`"
+    )
+
+
+def _possible(certificate: Certificate, target: Target) -> Iterator[str]:
+    """What may have been asked for if the target is out of reach, as far as the outcome tells."""
+    relaxed = certificate.relaxed or {}
+    if "value" in relaxed:
+        yield "relax-target"
+    elif "confidence" in relaxed:
+        yield "relax-confidence"
+    elif target.is_drop:
+        yield "abstain"
+    else:
+        yield from IF_UNREACHABLE
+
+
+def _same(decision: Decision, certificate: Certificate) -> bool:
+    same = decision.threshold == certificate.threshold or math.isclose(
+        decision.threshold, certificate.threshold, rel_tol=_SAME
+    )
+    return same and decision.status == certificate.status
