@@ -10,8 +10,8 @@ import polars as pl
 
 from surecut.alignment import QREL_COLUMNS
 from surecut.errors import InputError
+from surecut.extras import needed
 from surecut.io.trec import read_qrels
-from surecut.system.extras import needed
 from surecut.system.records import read_lines, read_records, readable
 from surecut.system.texts import Document, title_and_text
 

@@ -11,8 +11,8 @@ import numpy as np
 
 from surecut.arrays import Array, Float32
 from surecut.errors import InputError
+from surecut.extras import needed
 from surecut.system.cache import digest
-from surecut.system.extras import needed
 from surecut.system.models.batches import Model, refuse_batch_size, run
 from surecut.system.models.folder import ModelFiles, find_model, read_json
 from surecut.system.models.onnx import OnnxModel

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from surecut.errors import InputError
-from surecut.system.extras import needed
+from surecut.extras import needed
 
 _LONGEST = 512
 _UNREAD = ("*.h5", "*.msgpack", "*.ot", "openvino/*")

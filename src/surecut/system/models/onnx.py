@@ -6,7 +6,7 @@ from typing import Any
 
 from surecut.arrays import Array
 from surecut.errors import InputError
-from surecut.system.extras import needed
+from surecut.extras import needed
 from surecut.system.models.batches import cores
 from surecut.system.models.tokens import Batch
 

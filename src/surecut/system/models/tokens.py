@@ -9,7 +9,7 @@ import numpy as np
 
 from surecut.arrays import Int64
 from surecut.errors import InputError
-from surecut.system.extras import needed
+from surecut.extras import needed
 from surecut.system.models.folder import read_json
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from surecut.arrays import Array
 from surecut.errors import InputError
-from surecut.system.extras import needed
+from surecut.extras import needed
 from surecut.system.models.folder import read_json
 from surecut.system.models.tokens import Batch
 

@@ -10,9 +10,9 @@ import numpy as np
 
 from surecut.arrays import Int32, Int64
 from surecut.errors import InputError
+from surecut.extras import needed
 from surecut.system.cache import digest
 from surecut.system.collection import Queries
-from surecut.system.extras import needed
 from surecut.system.texts import TextStore
 from surecut.system.topk import Hits, best
 from surecut.watching import SILENT, Watch

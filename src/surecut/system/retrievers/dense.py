@@ -8,9 +8,9 @@ import numpy as np
 
 from surecut.arrays import Float32, Int32, Int64
 from surecut.errors import InputError
+from surecut.extras import needed
 from surecut.system.cache import digest
 from surecut.system.collection import Queries
-from surecut.system.extras import needed
 from surecut.system.models.batches import cores
 from surecut.system.models.encoder import BiEncoder
 from surecut.system.texts import TextStore
