@@ -25,12 +25,15 @@ if TYPE_CHECKING:
     from surecut.targets import at_least as at_least
     from surecut.targets import max_drop as max_drop
     from surecut.targets import risk as risk
+    from surecut.trials.methods import Method as Method
+    from surecut.trials.running import run_trials as run_trials
 
 _HOMES = {
     "Candidates": "candidates",
     "Certificate": "certificate",
     "Check": "checking",
     "InputError": "errors",
+    "Method": "trials.methods",
     "Ranker": "system.ranker",
     "agreement": "targets",
     "assess": "assessing",
@@ -43,6 +46,7 @@ _HOMES = {
     "read_table": "io.table",
     "read_trec": "io.trec",
     "risk": "targets",
+    "run_trials": "trials.running",
     "score": "system.scoring",
     "simulate": "simulation",
     "write_table": "io.table",

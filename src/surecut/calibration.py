@@ -161,11 +161,16 @@ def prepare(data: Candidates, choices: Choices, fitted: Fitted) -> Prepared:
         choices.max_keep,
     )
     curves = in_test_order(curves, data)
+    capped = choices.max_keep is not None and bool(data.lengths.max() > choices.max_keep)
+    return Prepared(data, keys, curves, losses_of(choices, curves), capped)
+
+
+def losses_of(choices: Choices, curves: Curves) -> Curves:
+    """The curves of X, which must be as binary as was declared."""
     losses = choices.target.losses(curves)
     if choices.test.needs_binary and not all(np.isin(x, (0.0, 1.0)).all() for x in (losses.start, losses.values)):
         raise InputError("a loss that was declared binary has a value other than 0 and 1")
-    capped = choices.max_keep is not None and bool(data.lengths.max() > choices.max_keep)
-    return Prepared(data, keys, curves, losses, capped)
+    return losses
 
 
 def in_test_order(curves: Curves, data: Candidates) -> Curves:

@@ -101,7 +101,7 @@ class Certificate:
     def to_dict(self) -> dict[str, Any]:
         """What the JSON holds, without its digest."""
         record = {each.name: _plain(getattr(self, each.name)) for each in fields(self)}
-        record["threshold"] = _threshold_to_json(self.threshold)
+        record["threshold"] = threshold_to_json(self.threshold)
         return record
 
     @property
@@ -176,7 +176,7 @@ def _digest(record: Mapping[str, Any]) -> str:
     return hashlib.blake2b(canonical.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
-def _threshold_to_json(threshold: float) -> float | str | None:
+def threshold_to_json(threshold: float) -> float | str | None:
     """null keeps everything; "inf" keeps only `min_keep`."""
     if threshold == -math.inf:
         return None

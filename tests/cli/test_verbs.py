@@ -9,7 +9,7 @@ import pytest
 import surecut as sc
 from surecut.io.trec import read_run
 
-VERBS = ("demo", "calibrate", "assess", "prune", "check", "show", "diff", "plan", "score", "rank", "speedup")
+VERBS = ("demo", "calibrate", "assess", "prune", "check", "show", "diff", "plan", "trials", "score", "rank", "speedup")
 
 
 @pytest.fixture

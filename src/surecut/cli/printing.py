@@ -28,7 +28,11 @@ err = _Console(stderr=True, highlight=False)
 
 
 def print_json(record: Any) -> None:
-    print(json.dumps(record, indent=2, ensure_ascii=False))
+    print(as_json(record))
+
+
+def as_json(record: Any) -> str:
+    return json.dumps(record, indent=2, ensure_ascii=False)
 
 
 def print_certificate(certificate: Certificate, ms_per_pair: float | None = None) -> None:

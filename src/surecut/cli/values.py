@@ -1,7 +1,13 @@
 """What the values of options mean: targets, shares and numbers as people write them."""
 
+import re
+from collections.abc import Callable
+from typing import Any
+
 from surecut.errors import InputError
+from surecut.registry import unknown
 from surecut.targets import Target, agreement, at_least, max_drop
+from surecut.trials.methods import METHODS, Method
 
 
 def chosen_target(
@@ -32,6 +38,33 @@ def chosen_target(
     return max_drop(_share("--max-drop", "1%" if max_drop_value is None else max_drop_value))
 
 
+def named_method(text: str) -> Method:
+    """surecut, or surecut:rule=rank,test=wsr, or name=surecut:rule=rank,test=wsr."""
+    label, given, rest = text.partition("=")
+    if not given or ":" in label:
+        label, rest = text, text
+    base, _, inside = rest.partition(":")
+    known = METHODS[base.strip()]
+    options: dict[str, Any] = {}
+    targets: dict[str, str] = {}
+    for part in _outside_brackets(inside):
+        name, _, value = (each.strip() for each in part.partition("="))
+        if name in _TARGETS:
+            targets[name] = value
+        elif name in _OPTIONS:
+            options[name.replace("-", "_")] = _OPTIONS[name](name, value)
+        else:
+            raise InputError(f"--method {text}: {unknown('option', name, [*_TARGETS, *_OPTIONS])}")
+    if targets:
+        options["target"] = chosen_target(*(targets.get(name) for name in _TARGETS))
+    return Method(label.strip(), known.sentence, {**known.options, **options})
+
+
+def _outside_brackets(text: str) -> list[str]:
+    """The parts between commas; a rule's own parameters have commas in brackets."""
+    return [part for part in re.split(r",(?![^(]*\))", text) if part.strip()]
+
+
 def chosen_confidence(text: str) -> float:
     return _number("--confidence", text)
 
@@ -54,3 +87,30 @@ def _number(option: str, text: str) -> float:
         return float(stripped[:-1]) / 100 if stripped.endswith("%") else float(stripped)
     except ValueError:
         raise InputError(f"{option} {text}: not a number") from None
+
+
+def _whole(option: str, text: str) -> int:
+    if not (text.isascii() and text.isdecimal()):
+        raise InputError(f"{option} {text}: not a whole number")
+    return int(text)
+
+
+def _as_written(option: str, text: str) -> str:
+    return text
+
+
+_TARGETS = ("at-least", "max-drop", "max-drop-abs", "agreement")
+_OPTIONS: dict[str, Callable[[str, str], Any]] = {
+    "measure": _as_written,
+    "confidence": _number,
+    "rule": _as_written,
+    "test": _as_written,
+    "tail": _as_written,
+    "min-keep": _whole,
+    "max-keep": _whole,
+    "fusion": lambda _, text: chosen_fusion(text),
+    "tune-fraction": _number,
+    "grid": _as_written,
+    "if-unreachable": _as_written,
+}
+"""What a method of one's own may set, as `calibrate` names it."""

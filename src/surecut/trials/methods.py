@@ -1,0 +1,68 @@
+"""What is compared: surecut, the paper's procedure, its two baselines, and anything else that `calibrate` can do."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from surecut.choices import Choices, resolve
+from surecut.errors import InputError
+from surecut.measures import AnyMeasure, as_measure
+from surecut.registry import Registry
+
+
+@dataclass(frozen=True)
+class Method:
+    """A name, and the arguments of `calibrate` in which it differs from the others.
+
+    >>> Method("by rank, WSR", options={"rule": "rank", "test": "wsr"}).name
+    'by rank, WSR'
+    """
+
+    name: str
+    sentence: str = ""
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+METHODS = Registry(
+    "method",
+    Method("surecut", "the certified walk"),
+    Method("cec", "the paper's procedure, as published", {"procedure": "paper"}),
+    Method("est", "empirical score threshold", {"procedure": "est"}),
+    Method("ert", "empirical rank threshold", {"procedure": "ert"}),
+)
+
+
+@dataclass(frozen=True)
+class Contender:
+    """A method with every choice made."""
+
+    name: str
+    choices: Choices
+    declared: AnyMeasure  # the measure as asked for; a target may measure something else
+
+    @property
+    def claim(self) -> str:
+        return self.choices.target.words(str(self.choices.measure))
+
+    @property
+    def asks_confidence(self) -> bool:
+        """Does it promise a confidence? The empirical baselines do not."""
+        return self.choices.procedure in ("walk", "paper")
+
+
+def contenders(methods: Iterable[str | Method], common: Mapping[str, Any], grouped: bool) -> list[Contender]:
+    """Each method on top of the arguments that all share; a wrong word is refused before anything runs."""
+    chosen = [METHODS[each] if isinstance(each, str) else each for each in methods]
+    if not chosen:
+        raise InputError(f"name at least one method to try: {', '.join(METHODS.names())}, or one of your own")
+    names = [method.name for method in chosen]
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(f"method '{name}' is named twice: give the second one another name")
+    found = []
+    for method in chosen:
+        options = {**common, **method.options}
+        found.append(
+            Contender(method.name, resolve(grouped=grouped, **options), as_measure(options.get("measure", "RR@10")))
+        )
+    return found

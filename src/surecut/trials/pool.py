@@ -1,0 +1,112 @@
+"""The pool that trials draw from, with everything that does not depend on the draw computed once."""
+
+import threading
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
+
+import numpy as np
+
+from surecut.arrays import Array, Float64, Int64
+from surecut.calibration import Fitted, preregistered_order
+from surecut.candidates import Candidates, offsets_of
+from surecut.choices import Choices
+from surecut.curves import ChangePoints, Curves, change_points
+from surecut.folding import enough, judged_only, tuning_place
+from surecut.fusion import best_weight, final_scores, values_by_weight
+from surecut.kernels.keys import kept_at
+from surecut.measures import NO_CUTOFF, AnyMeasure
+from surecut.rules import Rule
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, eq=False)
+class Applied:
+    """A fitted rule on every unit of a pool: the curves of the measure, and the key of every candidate."""
+
+    curves: Curves
+    keys: Float64
+
+
+@dataclass(frozen=True, eq=False)
+class Pool:
+    """Queries taken as the population. A unit is a query, or a group of them."""
+
+    name: str
+    data: Candidates
+    unit_of: Int64  # of each query
+    members: Int64  # queries by unit
+    member_offsets: Int64
+    order: Int64  # each unit's place in the pre-registered order
+    place: Float64  # each unit's place among tuning folds
+    _kept: dict[Hashable, Any] = field(default_factory=dict)
+    _lock: threading.RLock = field(default_factory=threading.RLock)
+
+    @classmethod
+    def of(cls, data: Candidates, name: str, judged: bool) -> "Pool":
+        """The usable queries: judged ones, where judgements are needed."""
+        usable = judged_only(data) if judged else enough(data)
+        usable = replace(usable, doc_ids=None, depth=max(usable.depth or 0, int(usable.lengths.max())))
+        ids, unit_of = usable.query_ids, np.arange(len(usable))
+        if usable.groups is not None:
+            ids, unit_of = np.unique(usable.groups, return_inverse=True)
+        order = np.empty(ids.size, dtype=np.int64)
+        order[preregistered_order(ids)] = np.arange(ids.size)
+        return cls(
+            name,
+            usable,
+            unit_of,
+            np.argsort(unit_of, kind="stable"),
+            offsets_of(np.bincount(unit_of)),
+            order,
+            tuning_place(ids),
+        )
+
+    def __len__(self) -> int:
+        return self.order.size
+
+    def queries_of(self, units: Array) -> Int64:
+        """The queries of some units, unit by unit (a unit may occur several times)."""
+        lengths = np.diff(self.member_offsets)[units]
+        taken = offsets_of(lengths)
+        rows = np.arange(taken[-1]) + np.repeat(self.member_offsets[units] - taken[:-1], lengths)
+        queries: Int64 = self.members[rows]
+        return queries
+
+    def weight(self, queries: Int64, measure: AnyMeasure) -> float:
+        """The fusion weight that is best for some queries."""
+        values = self._once(("weights", measure), lambda: values_by_weight(self.data, measure))
+        return best_weight(values[:, queries])
+
+    def applied(self, choices: Choices, fitted: Fitted) -> Applied:
+        """Curves and keys under a rule: all that a fitted temperature changes is the keys."""
+        keys = self._keys(fitted.rule, keep=not choices.rule.fits_temperature)
+        curves = self._change_points(choices, fitted.beta).keyed(keys)
+        return Applied(curves if self.data.groups is None else curves.merged(self.unit_of), keys)
+
+    def kept(self, applied: Applied, threshold: float, choices: Choices) -> Int64:
+        """How many candidates each query keeps."""
+        longest = NO_CUTOFF if choices.max_keep is None else choices.max_keep
+        kept: Int64 = kept_at(applied.keys, self.data.offsets, threshold, choices.min_keep, longest)
+        return kept
+
+    def _change_points(self, choices: Choices, beta: float) -> ChangePoints:
+        settings = (choices.measure, choices.tail, choices.min_keep, choices.max_keep)
+
+        def found() -> ChangePoints:
+            return change_points(self.data, final_scores(self.data, beta), *settings)
+
+        return self._once(("points", settings, beta), found)
+
+    def _keys(self, rule: Rule, keep: bool) -> Float64:
+        if not keep:
+            return rule.keys(self.data)
+        return self._once(("keys", str(rule), *rule.parameters.values()), lambda: rule.keys(self.data))
+
+    def _once(self, name: Hashable, compute: Callable[[], T]) -> T:
+        with self._lock:
+            if name not in self._kept:
+                self._kept[name] = compute()
+            found: T = self._kept[name]
+            return found

@@ -1,0 +1,127 @@
+"""The trials as a table: cells once, then Markdown, LaTeX or CSV."""
+
+import csv
+import io
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, fields
+
+from surecut.trials.outcome import Block, Summary, Trials
+
+_LATEX = str.maketrans({c: f"\\{c}" for c in "%&_#$"})
+
+
+def headings(trials: Trials) -> list[str]:
+    """The columns; with several claims in one table each row names its own."""
+    claim = ["claim"] if several_claims(trials) else []
+    measure = "measure" if several_claims(trials) else trials.measure
+    return [
+        "method",
+        *claim,
+        measure,
+        "confidence",
+        "coverage, batch",
+        "coverage, truth",
+        "size, mean",
+        "size, median",
+        "abstained",
+        "speed-up",
+    ]
+
+
+def cells(trials: Trials, row: Summary) -> list[str]:
+    """One method's line."""
+    claim = [row.claim] if several_claims(trials) else []
+    return [
+        row.method,
+        *claim,
+        f"{row.measure:.4f}",
+        "-" if row.confidence is None else f"{row.confidence:.3f}",
+        f"{row.batch_coverage:.3f}",
+        f"{row.true_coverage:.3f}",
+        f"{row.mean_size:,.1f}",
+        f"{row.median_size:,.1f}",
+        f"{row.abstained:.0%}",
+        f"{row.speedup:,.1f}",
+    ]
+
+
+def several_claims(trials: Trials) -> bool:
+    return len({row.claim for block in trials.blocks for row in block.methods}) > 1
+
+
+def title(block: Block) -> str:
+    """What was calibrated and tested on what."""
+    if block.in_domain:
+        return f"calibrated and tested on {block.tested_on}"
+    return f"calibrated on {block.calibrated_on}, tested on {block.tested_on}"
+
+
+def notes(trials: Trials) -> list[str]:
+    """What has to be known to read the table, and to run it again."""
+    claim = trials.blocks[0].methods[0].claim
+    wanted = [] if several_claims(trials) else [f"Claim: {claim}."]
+    noise = (0.9 * 0.1 / trials.trials) ** 0.5
+    lines = [
+        *wanted,
+        f"{trials.trials:,} trials, {trials.calibration:,} calibration and {trials.test:,} test queries, "
+        f"seed {trials.seed}; a true coverage of .90 is seen as .90 +- {noise:.2f} (one standard error).",
+        f"coverage, truth: sample drawn with replacement, claim held against all {trials.queries:,} queries; "
+        "coverage, batch: the paper's, against the test queries of a split, which have noise of their own. "
+        "An abstention claims nothing and counts as covered.",
+        "confidence: as promised, after the corrections of the published procedure; - promises none. "
+        "size, speed-up: candidates reranked, on the test queries.",
+    ]
+    if len(trials.blocks) > 1:
+        lines.append(
+            f"{title(trials.blocks[1])}: the paper's sense of out-of-domain, models trained elsewhere, calibrated on "
+            "queries of the target. The other block breaks exchangeability: no guarantee covers it."
+        )
+        seen = "; ".join(trials.differences) or "no difference was seen, which does not prove that there is none"
+        lines.append(f"{trials.blocks[0].calibrated_on} against {trials.blocks[0].tested_on}: {seen}.")
+    return lines
+
+
+def as_markdown(trials: Trials) -> str:
+    """Pipe tables, with their notes."""
+    heads = headings(trials)
+    left = 2 if several_claims(trials) else 1
+    rule = ["---" if number < left else "---:" for number in range(len(heads))]
+    parts = []
+    for block in trials.blocks:
+        lines = [heads, rule, *(cells(trials, row) for row in block.methods)]
+        table = "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
+        parts.append(table if len(trials.blocks) == 1 else f"**{title(block)}**\n\n{table}")
+    return "\n\n".join((*parts, *notes(trials))) + "\n"
+
+
+def as_latex(trials: Trials) -> str:
+    """A booktabs table; the notes are comments."""
+    heads = headings(trials)
+    left = 2 if several_claims(trials) else 1
+    lines = [f"% {note}" for note in notes(trials)]
+    lines += ["\\begin{tabular}{" + "l" * left + "r" * (len(heads) - left) + "}", "\\toprule"]
+    lines.append(_latex_line(heads))
+    for block in trials.blocks:
+        lines.append("\\midrule")
+        if len(trials.blocks) > 1:
+            lines.append(f"\\multicolumn{{{len(heads)}}}{{l}}{{{title(block).translate(_LATEX)}}} \\\\")
+        lines += [_latex_line(cells(trials, row)) for row in block.methods]
+    return "\n".join((*lines, "\\bottomrule", "\\end{tabular}")) + "\n"
+
+
+def as_csv(trials: Trials) -> str:
+    """Plain numbers, one line a method."""
+    written = io.StringIO()
+    writer = csv.writer(written, lineterminator="\n")
+    writer.writerow(["calibrated_on", "tested_on", *(each.name for each in fields(Summary))])
+    for block in trials.blocks:
+        for row in block.methods:
+            writer.writerow([block.calibrated_on, block.tested_on, *asdict(row).values()])
+    return written.getvalue()
+
+
+def _latex_line(values: Sequence[str]) -> str:
+    return " & ".join(value.translate(_LATEX) for value in values) + " \\\\"
+
+
+FORMATS: dict[str, Callable[[Trials], str]] = {"md": as_markdown, "latex": as_latex, "csv": as_csv}
