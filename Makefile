@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 HEAVY := $(VENV)/.heavy
 ROOT := $(shell test $$(id -u) = 0 || echo sudo)
 
-.PHONY: setup system demo test test-heavy lint bench validity real clean
+.PHONY: setup system demo test test-heavy lint bench validity real docs clean
 
 setup: $(STAMP)
 
@@ -47,6 +47,10 @@ validity: setup  ## the long statistical study
 
 real: setup $(HEAVY)  ## real systems: fetches the models, runs the recipes (hours), writes docs/real-systems.md
 	$(BIN)/python -m benchmarks.real
+
+docs: setup  ## the documentation, in build/docs/index.html; every warning is an error
+	$(BIN)/sphinx-build -W --keep-going -q -d build/doctrees docs build/docs
+	@echo open build/docs/index.html
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
