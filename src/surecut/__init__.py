@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from surecut.io.table import write_table as write_table
     from surecut.io.trec import read_trec as read_trec
     from surecut.planning import queries_needed as queries_needed
+    from surecut.report.writing import write_report as write_report
     from surecut.simulation import simulate as simulate
     from surecut.system.ranker import Ranker as Ranker
     from surecut.system.recipe import read_recipe as read_recipe
@@ -49,6 +50,7 @@ _HOMES = {
     "run_trials": "trials.running",
     "score": "system.scoring",
     "simulate": "simulation",
+    "write_report": "report.writing",
     "write_table": "io.table",
 }
 

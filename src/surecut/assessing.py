@@ -47,6 +47,16 @@ def assess(
     A budget's threshold is placed on other queries: `tune`, the unjudged ones, or a share set `aside`.
 
     >>> assess(data, keep=50).statement  # doctest: +SKIP
+
+    Args:
+        data: Queries with the scores of both stages and, unless the claim is an agreement, judgements.
+        keep: A fixed cut, the same for every query.
+        budget: A mean over queries, by the rule: more for hard ones, fewer for easy ones.
+        claim: The kind of claim whose strongest value is looked for.
+        measure: As in `calibrate`, and so are `confidence`, `rule`, `test`, `tail`, `min_keep` and `depth`.
+        fusion: The retriever's weight in the final score; nothing is fitted here.
+        tune: Other queries to place the threshold of a budget on.
+        aside: Without them, and without unjudged queries, the share of the queries set aside for that.
     """
     if (keep is None) == (budget is None):
         raise InputError("give a fixed cut (keep) or a mean budget, one of them and not both")

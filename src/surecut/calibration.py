@@ -52,7 +52,31 @@ def calibrate(
 ) -> Certificate:
     """The smallest survivor sets for which the target holds with the confidence asked for.
 
+    What cannot be certified is no error: the status of the certificate says so, and nothing is pruned.
+
     >>> cert = calibrate(data, measure="RR@10", target=max_drop(0.01), confidence=0.9)  # doctest: +SKIP
+
+    Args:
+        data: Queries with the scores of both stages and, unless the target is an agreement, judgements.
+        measure: A name as ir-measures writes it, or a function `f(grades_in_final_order, missed_grades)` in [0, 1].
+        target: What is claimed: made by `max_drop`, `at_least`, `agreement` or `risk`.
+        confidence: The probability, over the draw of the calibration queries, with which the claim is to hold.
+        rule: How a candidate's key is computed: a name, with parameters if wanted, as in `"softmax(scale=1)"`.
+        test: The statistical test; auto is binomial where the loss is 0 or 1 by definition, else hedge.
+        tail: Do pruned documents leave the list, or follow the reranked ones in the retriever's order?
+        min_keep: Every query keeps at least so many (of those it has).
+        max_keep: Every query keeps at most so many; part of the rule, so part of the claim.
+        depth: Cut every retriever list here first; the claim is then relative to reranking that many.
+        fusion: The retriever's weight in the final score, or "fit" to find the best one on tuning queries.
+        tune: Other queries to fit and to place thresholds on; none of them may be in `data`.
+        tune_fraction: Without `tune`, the share of the queries set aside where something is fitted.
+        fit_on_calibration: Fit on the calibration queries themselves; the result is called uncertified.
+        procedure: The certified walk, the paper's procedure as published, or the baselines EST and ERT.
+        grid: Walk all breakpoints, or a grid that is fixed without the data; auto: the latter past 20,000 units.
+        if_unreachable: Abstain, look for a weaker target of the full list, or describe the evidence.
+
+    Raises:
+        InputError: The arguments or the data do not allow it: too few queries, no judgements, an unknown name.
     """
     if not isinstance(data, Candidates):
         raise InputError(

@@ -34,8 +34,9 @@ class Census:
 class Candidates:
     """Queries with their candidates in retriever order (descending score; ties: document id descending).
 
-    Row `i` of query `q` lies at `offsets[q] + i`. `grades` is UNJUDGED where there is no judgement;
-    `missed` holds, per query, the grades of judged documents that are no candidates.
+    Made by `read_trec`, `read_table` or one of the `from_` methods. The columns are flat arrays: row `i` of query `q`
+    lies at `offsets[q] + i` of `retriever`, `reranker`, `grades` and `doc_ids`. `grades` is -1 where there is no
+    judgement; `missed` holds, per query, the grades of judged documents that are no candidates.
     """
 
     query_ids: Strings
@@ -70,6 +71,17 @@ class Candidates:
 
         >>> Candidates.from_arrays([[3.0, 2.0], [5.0, 1.0]], [[0.1, 0.9], [0.7, 0.2]], [[0, 1], [1, 0]])
         Candidates(2 queries, 4 candidates, 2 judged)
+
+        Args:
+            retriever: First-stage scores, queries by candidates; kept as 32-bit floats.
+            reranker: Second-stage scores of the same candidates.
+            relevance: The grade of each candidate; without it no query is judged.
+            offsets: Where each query begins in flat arrays, and where the last one ends.
+            query_ids: Names of the queries; "0", "1", ... without them.
+            doc_ids: Names of the documents, which break ties; without them the order given does.
+            missed: For each query, the grades of judged documents that are no candidates.
+            total_relevant: The same for binary judgements: how many relevant documents each query has in all.
+            group: Of each query; those with the same one count as one unit.
         """
         from surecut.arraying import from_arrays
 
@@ -77,7 +89,12 @@ class Candidates:
 
     @classmethod
     def from_frame(cls, frame: Any, qrels: Any = None, **options: Any) -> "Candidates":
-        """From a polars or pandas frame: query_id doc_id retriever reranker relevance (null: unjudged)."""
+        """From a polars or pandas frame: query_id doc_id retriever reranker relevance (null: unjudged).
+
+        A column `group` makes one unit of queries that share it. `qrels`, a frame or `{query: {doc: grade}}`, takes
+        the place of the relevance column and knows of documents that were not retrieved. `options` are `depth`,
+        `missing_reranker` and `absent`, as in `read_trec`, and `system`, fingerprints by the name of the stage.
+        """
         from surecut.frames import from_frame
 
         return from_frame(frame, qrels, **options)
@@ -90,7 +107,10 @@ class Candidates:
         qrels: Mapping[str, Mapping[str, int]] | None = None,
         **options: Any,
     ) -> "Candidates":
-        """From `{query: {doc: score}}`, the shape that ranx, pytrec_eval and BEIR use."""
+        """From `{query: {doc: score}}`, the shape that ranx, pytrec_eval and BEIR use.
+
+        `options` are `depth`, `missing_reranker` and `absent`, as in `read_trec`.
+        """
         from surecut.frames import from_dicts
 
         return from_dicts(retriever, reranker, qrels, **options)
@@ -148,7 +168,11 @@ class Candidates:
         return self.take(np.array([place[query] for query in wanted], dtype=np.int64))
 
     def split(self, shares: Sequence[float], seed: int = 0) -> tuple["Candidates", ...]:
-        """Disjoint parts by a hash of each query's id (or group), whatever order the queries come in."""
+        """Disjoint parts by a hash of each query's id (or group), whatever order the queries come in.
+
+        >>> [len(part) for part in simulate(queries=1000, depth=5).split((0.8, 0.2))]  # doctest: +SKIP
+        [813, 187]
+        """
         if not shares or min(shares) <= 0 or sum(shares) > 1 + 1e-9:
             raise InputError(f"shares must be positive and add up to at most 1, not {tuple(shares)}")
         place = hashed_share(self.units, _SPLIT_SALT + str(seed).encode())

@@ -28,7 +28,12 @@ _HINT = "make it again with `surecut calibrate`"
 
 @dataclass(frozen=True)
 class Certificate:
-    """Says which candidates survive and what is claimed of it. Made by `calibrate`, kept as JSON."""
+    """Says which candidates survive and what is claimed of it. Made by `calibrate`, kept as JSON.
+
+    `status` is certified, relaxed-target, relaxed-confidence, uncertified or abstained; `statement` is the claim in
+    words; `threshold` is what a candidate's key must reach (-inf keeps everything). The other fields are those of the
+    JSON file.
+    """
 
     status: str
     statement: str
@@ -71,6 +76,7 @@ class Certificate:
 
     @cached_property
     def pruner(self) -> "Pruner":
+        """What applies it: the rule with its threshold, and nothing that only calibration needs."""
         from surecut.pruner import Pruner
         from surecut.rules import RULES
 
@@ -85,15 +91,26 @@ class Certificate:
         )
 
     def keep(self, scores: Any, offsets: Any = None, *, any_length: bool = False) -> Any:
-        """How many of one query's descending scores to keep (with `offsets`: of each query's)."""
+        """How many of one query's descending scores to keep (with `offsets`: of each query's).
+
+        Lists longer than those calibrated on are refused, and shorter ones too where the rule looks at the whole list,
+        unless `any_length` allows them. So are scores that are unsorted or not finite.
+        """
         return self.pruner.keep(scores, offsets, any_length=any_length)
 
     def survivors(self, scores: Any, ids: Sequence[str] | None = None, *, any_length: bool = False) -> Int64:
-        """Which of one query's scores, in any order, survive."""
+        """Which of one query's scores, in any order, survive: their positions, best first.
+
+        `ids` are the documents' and break ties as they did in calibration; give them whenever there are any.
+        """
         return self.pruner.survivors(scores, ids, any_length=any_length)
 
     def check(self, data: "Candidates", loss: "OwnFunction | None" = None, **options: Any) -> "Check":
-        """The claim on other data."""
+        """The claim on other data: prune it as certified, and look for evidence against the claim.
+
+        A loss or measure of your own is given again, as `loss` or in `options` as `measure`; `any_system` and
+        `any_length` allow data that would be refused.
+        """
         from surecut.checking import check
 
         return check(self, data, loss=loss, **options)
@@ -110,6 +127,7 @@ class Certificate:
         return _digest(self.to_dict())
 
     def to_json(self) -> str:
+        """The file's content: the same certificate gives the same bytes."""
         record = self.to_dict()
         ordered = {"schema": record.pop("schema"), "surecut": record.pop("surecut"), **record}
         return json.dumps({**ordered, "digest": self.digest}, indent=2, ensure_ascii=False) + "\n"

@@ -1,9 +1,12 @@
 """What was read and what was left out, and how much of what users would see was ever judged."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from surecut.arrays import Float64
 from surecut.candidates import UNJUDGED, Candidates
+
+_LOW_SHARE = 0.2
 
 
 def census(data: Candidates, final: Float64 | None, k: int, judgements_used: bool = True) -> dict[str, Any]:
@@ -28,3 +31,14 @@ def census(data: Candidates, final: Float64 | None, k: int, judgements_used: boo
         counts["judged_share"] = float((data.grades[rows] != UNJUDGED).mean()) if rows.any() else None
         counts["judged_depth"] = k
     return counts
+
+
+def thin_judgements(counts: Mapping[str, Any]) -> str | None:
+    """A warning where little of what users would see was ever judged."""
+    share = counts["judged_share"]
+    if share is None or share >= _LOW_SHARE:
+        return None
+    return (
+        f"only {share:.1%} of the final top {counts['judged_depth']} is judged; the claim is about the judgements you "
+        "have, and unjudged documents count as not relevant"
+    )

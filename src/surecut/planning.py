@@ -33,7 +33,23 @@ class Advice:
 
 
 def queries_needed(mean: float, variance: float, level: float, delta: float, power: float = 0.8) -> int | None:
-    """n = max( (z_{1-delta} + z_power)^2 var / (a - mean)^2,  1.3 ln(1/delta) / ln(1 + c (a - mean)/(1 - a)) )."""
+    """About how many labelled queries would show that the mean of X is below a level: an estimate, never a claim.
+
+    n = max( (z_{1-delta} + z_power)^2 var / (a - mean)^2,  1.3 ln(1/delta) / ln(1 + c (a - mean)/(1 - a)) )
+
+    with a the level and c = 0.95. The first is what a normal approximation needs, the second what the wealth of the
+    hedge test needs to grow to 1/delta. None where the mean does not lie below the level: no number would do.
+
+    >>> queries_needed(mean=0.59, variance=0.19, level=0.62, delta=0.1)
+    952
+
+    Args:
+        mean: Of X, the loss in [0, 1], at the set one hopes to certify.
+        variance: Of X, over queries.
+        level: The mean of X that the claim allows: 1 - v for at least v, 1/(2 - rho) for a relative drop of rho.
+        delta: One minus the confidence; a third of that where there are three starts.
+        power: The probability of success to plan for.
+    """
     for what, value in (("level", level), ("delta", delta), ("power", power)):
         check_range(what, value)
     if not (variance >= 0 and math.isfinite(variance) and math.isfinite(mean)):

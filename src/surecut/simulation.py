@@ -72,6 +72,9 @@ def simulate(
 ) -> Candidates:
     """Queries of a simulated system, as Candidates.
 
+    Systems by name: dense-electra, bm25-bert, lured (a reranker that falls for deep distractors) and graded. `ties`
+    rounds the scores, so that many are equal.
+
     >>> simulate("lured", queries=100, depth=50)
     Candidates(100 queries, 5,000 candidates, 100 judged)
     """

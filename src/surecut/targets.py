@@ -217,24 +217,46 @@ class Agreement(AtLeast):
 
 
 def at_least(value: float) -> AtLeast:
-    """The mean of the measure is at least `value`."""
+    """The mean of the measure is at least `value`.
+
+    >>> at_least(0.38).words("RR@10")
+    'mean RR@10 is at least 0.38'
+    """
     return AtLeast(value)
 
 
 def max_drop(value: float, absolute: bool = False) -> MaxDrop | MaxDropAbsolute:
-    """The mean is at most `value` below reranking everything: relative (0.01 = 1%), or in measure points."""
+    """The mean is at most `value` below reranking everything: relative (0.01 = 1%), or in measure points.
+
+    >>> max_drop(0.01).words("RR@10")
+    'mean RR@10 is at most 1% below reranking everything'
+    >>> max_drop(0.004, absolute=True).words("RR@10")
+    'mean RR@10 is at most 0.004 below reranking everything'
+    """
     return MaxDropAbsolute(value) if absolute else MaxDrop(value)
 
 
 def risk(loss: OwnFunction, value: float, binary: bool = False) -> Risk:
-    """The mean of `loss(grades_in_final_order, missed_grades)` is at most `value`."""
+    """The mean of `loss(grades_in_final_order, missed_grades)` is at most `value`.
+
+    The loss is called at every prefix of every list and lies in [0, 1]. Unjudged documents have grade 0; missed are
+    the grades of judged documents that are not in the final list, never retrieved or pruned. `binary` declares that
+    it is 0 or 1 by definition, which allows the exact test.
+
+    >>> risk(lambda grades, missed: float(not (grades[:3] > 0).any()), 0.1, binary=True).value
+    0.1
+    """
     if not callable(loss):
         raise InputError("risk(loss, value): the loss must be a function of (grades, missed grades)")
     return Risk(value, loss, binary)
 
 
 def agreement(value: float, k: int = 10) -> Agreement:
-    """On average at least this share of the unpruned top k is still in the top k; needs no judgements."""
+    """On average at least this share of the unpruned top k is still in the top k; needs no judgements.
+
+    >>> agreement(0.95, k=10).words("")
+    'on average at least 95% of the unpruned top 10 is still there'
+    """
     if not isinstance(k, int) or not 1 <= k < NO_CUTOFF:
         raise InputError(f"agreement needs a top k of at least 1, not {k}")
     return Agreement(value, k)

@@ -2,7 +2,7 @@
 
 import typer
 
-from surecut.cli import assess, calibrate, check, demo, diff, plan, prune, rank, score, show, speedup, trials
+from surecut.cli import assess, calibrate, check, demo, diff, plan, prune, rank, report, score, show, speedup, trials
 from surecut.version import __version__
 
 app = typer.Typer(
@@ -41,6 +41,7 @@ app.command("check", help=check.HELP)(check.check)
 app.command("show", help=show.HELP)(show.show)
 app.command("diff", help=diff.HELP)(diff.diff)
 app.command("plan", help=plan.HELP)(plan.plan)
+app.command("report", help=report.HELP)(report.report)
 app.command("trials", help=trials.HELP)(trials.trials)
 app.command("score", help=score.HELP)(score.score)
 app.command("rank", help=rank.HELP)(rank.rank)

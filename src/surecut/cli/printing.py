@@ -9,11 +9,11 @@ from rich.table import Table
 from rich.text import Text
 
 from surecut.certificate import Certificate
+from surecut.counting import thin_judgements
 
 EXIT = {"certified": 0, "relaxed-target": 3, "relaxed-confidence": 3, "uncertified": 3, "abstained": 4}
 _COLOURS = {"certified": "green", "abstained": "red"}
 _TAILS = {"drop": "dropped", "append": "appended"}
-_LOW_SHARE = 0.2
 
 
 class _Console(Console):
@@ -110,11 +110,7 @@ def print_census(counts: dict[str, Any]) -> None:
         lines.append(f"{counts['extra_reranked']:,} reranker scores belong to no candidate and were ignored")
     if counts["filled_reranked"]:
         lines.append(f"{counts['filled_reranked']:,} candidates without a reranker score were placed last")
-    share = counts["judged_share"]
-    if share is not None and share < _LOW_SHARE:
-        lines.append(
-            f"[yellow]warning:[/] only {share:.1%} of the final top {counts['judged_depth']} is judged; the claim is "
-            "about the judgements you have, and unjudged documents count as not relevant"
-        )
+    if (thin := thin_judgements(counts)) is not None:
+        lines.append(f"[yellow]warning:[/] {thin}")
     for line in lines:
         err.print(line, style="dim", soft_wrap=True)

@@ -30,10 +30,13 @@ def read_table(
     missing_reranker: MissingReranker = "error",
     absent: Absent = "skip",
 ) -> Candidates:
-    """Candidates from a score table.
+    """Candidates from a score table, a folder that `write_table` or `score` made.
+
+    `depth`, `missing_reranker` and `absent` are as in `read_trec`.
 
     >>> read_table("scores/")  # doctest: +SKIP
-    >>> read_table("example:scifact-bm25-bge")  # one that ships with surecut; doctest: +SKIP
+    >>> read_table("example:scifact-bm25-bge")  # one that ships with surecut
+    Candidates(1,109 queries, 110,793 candidates, 1,109 judged)
     """
     root = find_table(folder)
     if (root / UNFINISHED).exists() and not (root / "meta.json").exists():
@@ -70,7 +73,7 @@ def read_meta(folder: str | Path) -> dict[str, Any]:
 
 
 def write_table(data: Candidates, folder: str | Path, meta: Mapping[str, Any] | None = None) -> None:
-    """Write Candidates as a score table."""
+    """Write Candidates as a score table: a folder of Parquet files, which `meta` may describe further."""
     root = Path(folder)
     try:
         root.mkdir(parents=True, exist_ok=True)

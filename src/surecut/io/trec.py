@@ -57,6 +57,14 @@ def read_trec(
     """Candidates from two TREC runs and a qrels file.
 
     >>> read_trec("bm25.run", "mono.run", "qrels.txt", depth=1000)  # doctest: +SKIP
+
+    Args:
+        retriever: A run, as it is or compressed by gzip, bz2 or zstd; "-" is standard input.
+        reranker: A run with a score for every candidate; others in it are ignored and counted.
+        qrels: Judgements, in TREC's four columns or BEIR's three with their header.
+        depth: Cut every retriever list here.
+        missing_reranker: A candidate without a reranker score is an error, or placed below those that have one.
+        absent: A judged query that is not in the run is left out and counted, or counts as 0.
     """
     check_options(depth, missing_reranker, absent)
     with ThreadPoolExecutor(max_workers=2) as pool:  # what polars does not do in parallel overlaps here

@@ -45,6 +45,9 @@ class Ranking:
 class Ranker:
     """A two-stage system with a certificate in the middle.
 
+    A certificate of another retriever or reranker is refused unless `any_system` allows it. `notes` is what a user
+    should know before believing the results.
+
     >>> ranker = Ranker("cert.json", "recipe.toml")  # doctest: +SKIP
     >>> ranker.rank("what is a cross-encoder?").documents[0].doc_id  # doctest: +SKIP
     """

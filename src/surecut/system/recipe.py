@@ -86,7 +86,7 @@ class Recipe:
 
 
 def read_recipe(path: str | Path) -> Recipe:
-    """A recipe from its TOML file."""
+    """A recipe from its TOML file, variables filled in; what is wrong in it is named with its section."""
     file = Path(path)
     try:
         written = tomllib.loads(file.read_text(encoding="utf-8"))

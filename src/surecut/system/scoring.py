@@ -22,7 +22,15 @@ from surecut.watching import SILENT, Watch
 
 
 def score(recipe: Recipe | str | Path, folder: str | Path, watch: Watch = SILENT) -> None:
-    """Fill a score table by a recipe; one that was interrupted goes on where it was."""
+    """Fill a score table by a recipe; one that was interrupted goes on where it was.
+
+    >>> score("recipe.toml", "scores/mine")  # doctest: +SKIP
+
+    Args:
+        recipe: The system: its collection, retriever and reranker, or the file that describes it.
+        folder: Where the table is made; one begun with another recipe is refused.
+        watch: Hears of the progress.
+    """
     recipe = recipe if isinstance(recipe, Recipe) else read_recipe(recipe)
     folder = Path(folder)
     lock = cache_folder() / "locks" / digest(str(folder.resolve()))

@@ -14,6 +14,8 @@ from surecut.registry import Registry
 class Method:
     """A name, and the arguments of `calibrate` in which it differs from the others.
 
+    `options` go on top of what all methods of a trial share; `sentence` says what it is.
+
     >>> Method("by rank, WSR", options={"rule": "rank", "test": "wsr"}).name
     'by rank, WSR'
     """

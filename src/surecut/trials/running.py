@@ -55,6 +55,18 @@ def run_trials(
     claims made from a sample of that other data itself. The result does not depend on `jobs`.
 
     >>> run_trials(data, ["surecut", "est"], trials=20, target=max_drop(0.02))  # doctest: +SKIP
+
+    Args:
+        data: The pool to draw from; for coverage of the truth it is taken as the whole population.
+        methods: Names (surecut, cec, est, ert), or `Method`s of your own.
+        test_on: Other data to hold the claims against.
+        trials: How often the queries are drawn anew.
+        calibration: Queries that calibrate in a trial; 5,000 as in the paper, or in that proportion if there are fewer.
+        test: Queries of the test batch; 6,980, or what is left.
+        seed: Of the draws; the same seed gives the same trials.
+        jobs: Threads; all cores by default.
+        names: What the two sets of data are called in the result.
+        watch: Hears of the progress.
     """
     if trials < 1 or seed < 0:
         raise InputError("trials need at least one repetition, and a seed of 0 or more")

@@ -5,6 +5,7 @@ import io
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, fields
 
+from surecut.markdown import pipe_table
 from surecut.trials.outcome import Block, Summary, Trials
 
 _LATEX = str.maketrans({c: f"\\{c}" for c in "%&_#$"})
@@ -83,13 +84,10 @@ def notes(trials: Trials) -> list[str]:
 
 def as_markdown(trials: Trials) -> str:
     """Pipe tables, with their notes."""
-    heads = headings(trials)
     left = 2 if several_claims(trials) else 1
-    rule = ["---" if number < left else "---:" for number in range(len(heads))]
     parts = []
     for block in trials.blocks:
-        lines = [heads, rule, *(cells(trials, row) for row in block.methods)]
-        table = "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
+        table = pipe_table(headings(trials), [cells(trials, row) for row in block.methods], left)
         parts.append(table if len(trials.blocks) == 1 else f"**{title(block)}**\n\n{table}")
     return "\n\n".join((*parts, *notes(trials))) + "\n"
 

@@ -1,0 +1,148 @@
+"""surecut report"""
+
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from surecut.cli import options as o
+from surecut.errors import InputError
+from surecut.registry import unknown
+
+HELP = """One self-contained page about a certificate and the data it was calibrated on; or Markdown, or figures.
+
+Example: surecut report cert.json --retriever bm25.run --reranker mono.run --qrels qrels.txt -o report.html
+
+Example: surecut report cert.json --table scores/mine --format md --figures figures, then paste it in a pull request
+"""
+
+
+def report(
+    certificate: o.CertificatePath,
+    retriever: o.Retriever = None,
+    reranker: o.Reranker = None,
+    qrels: o.Qrels = None,
+    table: o.Table = None,
+    held_out: Annotated[
+        str | None,
+        typer.Option(
+            "--held-out",
+            metavar="DIR",
+            help="A score table of other queries: the report shows the claim on them.",
+            rich_help_panel=o.DATA,
+        ),
+    ] = None,
+    depth: o.Depth = None,
+    missing_reranker: o.MissingReranker = "error",
+    absent: o.Absent = "skip",
+    groups: o.Groups = None,
+    tune_table: o.TuneTable = None,
+    tune_fraction: o.TuneFraction = 0.2,
+    max_keep: Annotated[
+        int | None,
+        typer.Option(
+            "--max-keep",
+            metavar="N",
+            help="The cap it was calibrated with; needed only where it abstained.",
+            rich_help_panel=o.METHOD,
+        ),
+    ] = None,
+    any_system: o.AnySystem = False,
+    any_length: o.AnyLength = False,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", metavar="FILE", help="Where to write it.", rich_help_panel=o.OUTPUT),
+    ] = None,
+    written_as: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            metavar="html|md",
+            help="A page or Markdown (by the name of the file; Markdown may go to standard output).",
+            rich_help_panel=o.OUTPUT,
+        ),
+    ] = None,
+    figures: Annotated[
+        Path | None,
+        typer.Option(
+            "--figures", metavar="DIR", help="Each figure as a PNG and an SVG file too.", rich_help_panel=o.OUTPUT
+        ),
+    ] = None,
+    ms_per_pair: o.MsPerPair = None,
+    json: o.Json = False,
+) -> None:
+    from surecut.cli.loading import load, load_data
+    from surecut.cli.printing import print_json
+    from surecut.cli.watching import watching
+    from surecut.files import write_atomically
+    from surecut.report.drawing import write_figures
+    from surecut.report.gathering import gather
+    from surecut.report.writing import FORMATS
+
+    chosen = _format(written_as, output, nothing_is_fine=json or figures is not None)
+    loaded = load(certificate)
+    data = load_data(
+        retriever,
+        reranker,
+        qrels,
+        table,
+        depth=depth,
+        missing_reranker=missing_reranker,
+        absent=absent,
+        groups=groups,
+    )
+    others = None if held_out is None else load_data(None, None, None, held_out, depth=loaded.depth)
+    tune = None if tune_table is None else load_data(None, None, None, tune_table, depth=depth)
+    with watching() as watch:
+        found = gather(
+            loaded,
+            data,
+            held_out=others,
+            any_length=any_length,
+            ms_per_pair=ms_per_pair,
+            command=shlex.join(["surecut", *sys.argv[1:]]),
+            watch=watch,
+            tune=tune,
+            tune_fraction=tune_fraction,
+            max_keep=max_keep,
+            any_system=any_system,
+        )
+        watch.stage("writing")
+        drawn = [] if figures is None else write_figures(found, figures)
+        text = None if chosen is None else FORMATS[chosen](found)
+    if json:
+        print_json(found.to_dict())
+    elif text is not None and output is None:
+        print(text, end="")
+    if text is not None and output is not None:
+        write_atomically(output, text)
+    _tell(output, chosen, drawn)
+    if found.check is not None and found.check.contradicted:
+        raise typer.Exit(1)
+
+
+def _format(written_as: str | None, output: Path | None, nothing_is_fine: bool) -> str | None:
+    """What to write: as asked, else by the file's name; nothing where only figures or JSON were asked for."""
+    from surecut.report.writing import FORMATS, format_of
+
+    if written_as is not None and written_as not in FORMATS:
+        raise InputError(unknown("format", written_as, list(FORMATS)))
+    if output is not None:
+        return written_as or format_of(output)
+    if written_as is None and nothing_is_fine:
+        return None
+    if written_as != "md":
+        raise InputError("a page needs a file: add -o report.html (or --format md for Markdown here)")
+    return written_as
+
+
+def _tell(output: Path | None, chosen: str | None, drawn: list[Path]) -> None:
+    from surecut.cli.printing import err
+
+    if drawn:
+        err.print(f"{len(drawn)} figures written to {drawn[0].parent}", style="dim", soft_wrap=True, markup=False)
+    if output is not None:
+        hint = "; open it in a browser" if chosen == "html" else ""
+        err.print(f"written to {output}{hint}", style="dim", soft_wrap=True, markup=False)
