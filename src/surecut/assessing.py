@@ -53,7 +53,8 @@ def assess(
         keep: A fixed cut, the same for every query.
         budget: A mean over queries, by the rule: more for hard ones, fewer for easy ones.
         claim: The kind of claim whose strongest value is looked for.
-        measure: As in `calibrate`, and so are `confidence`, `rule`, `test`, `tail`, `min_keep` and `depth`.
+        measure (str or function): As in `calibrate`, and so are `confidence`, `rule`, `test`, `tail`, `min_keep` and
+            `depth`.
         fusion: The retriever's weight in the final score; nothing is fitted here.
         tune: Other queries to place the threshold of a budget on.
         aside: Without them, and without unjudged queries, the share of the queries set aside for that.

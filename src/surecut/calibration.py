@@ -52,13 +52,14 @@ def calibrate(
 ) -> Certificate:
     """The smallest survivor sets for which the target holds with the confidence asked for.
 
-    What cannot be certified is no error: the status of the certificate says so, and nothing is pruned.
+    A target that cannot be certified is no error: the certificate says so by its status, and prunes nothing.
 
     >>> cert = calibrate(data, measure="RR@10", target=max_drop(0.01), confidence=0.9)  # doctest: +SKIP
 
     Args:
         data: Queries with the scores of both stages and, unless the target is an agreement, judgements.
-        measure: A name as ir-measures writes it, or a function `f(grades_in_final_order, missed_grades)` in [0, 1].
+        measure (str or function): A name as ir-measures writes it, or `f(grades_in_final_order, missed_grades)`
+            with values in [0, 1].
         target: What is claimed: made by `max_drop`, `at_least`, `agreement` or `risk`.
         confidence: The probability, over the draw of the calibration queries, with which the claim is to hold.
         rule: How a candidate's key is computed: a name, with parameters if wanted, as in `"softmax(scale=1)"`.
@@ -74,6 +75,9 @@ def calibrate(
         procedure: The certified walk, the paper's procedure as published, or the baselines EST and ERT.
         grid: Walk all breakpoints, or a grid that is fixed without the data; auto: the latter past 20,000 units.
         if_unreachable: Abstain, look for a weaker target of the full list, or describe the evidence.
+
+    Returns:
+        The certificate, whatever its status.
 
     Raises:
         InputError: The arguments or the data do not allow it: too few queries, no judgements, an unknown name.

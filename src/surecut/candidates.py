@@ -36,7 +36,8 @@ class Candidates:
 
     Made by `read_trec`, `read_table` or one of the `from_` methods. The columns are flat arrays: row `i` of query `q`
     lies at `offsets[q] + i` of `retriever`, `reranker`, `grades` and `doc_ids`. `grades` is -1 where there is no
-    judgement; `missed` holds, per query, the grades of judged documents that are no candidates.
+    judgement; `missed` holds, per query, the grades of judged documents that are no candidates. `lengths` is how many
+    candidates each query has, `len(data)` how many queries there are.
     """
 
     query_ids: Strings
@@ -130,12 +131,12 @@ class Candidates:
 
     @property
     def units(self) -> Strings:
-        """What counts as one independent draw: the query, or its group."""
+        """What counts as one independent draw, the query or its group."""
         return self.query_ids if self.groups is None else self.groups
 
     @property
     def without_relevant(self) -> int:
-        """Judged queries with no relevant document: they stay, with measure 0."""
+        """Judged queries with no relevant document, which stay with measure 0."""
         found = counts_by_query(self.grades > 0, self.offsets)
         beyond = counts_by_query(self.missed > 0, self.missed_offsets)
         return int(np.sum(self.judged & (found + beyond == 0)))
@@ -170,8 +171,9 @@ class Candidates:
     def split(self, shares: Sequence[float], seed: int = 0) -> tuple["Candidates", ...]:
         """Disjoint parts by a hash of each query's id (or group), whatever order the queries come in.
 
-        >>> [len(part) for part in simulate(queries=1000, depth=5).split((0.8, 0.2))]  # doctest: +SKIP
-        [813, 187]
+        >>> from surecut import simulate
+        >>> [len(part) for part in simulate(queries=1000, depth=5).split((0.8, 0.2))]
+        [810, 190]
         """
         if not shares or min(shares) <= 0 or sum(shares) > 1 + 1e-9:
             raise InputError(f"shares must be positive and add up to at most 1, not {tuple(shares)}")

@@ -71,12 +71,12 @@ class Certificate:
 
     @property
     def speedup(self) -> float:
-        """Mean candidates over mean survivors: what the reranker is spared, not wall-clock."""
+        """Mean candidates over mean survivors, which is what the reranker is spared and not time on a clock."""
         return float(self.calibration["mean_candidates"]) / max(self.mean_kept, 1e-12)
 
     @cached_property
     def pruner(self) -> "Pruner":
-        """What applies it: the rule with its threshold, and nothing that only calibration needs."""
+        """What applies it, the rule with its threshold and nothing that only calibration needs."""
         from surecut.pruner import Pruner
         from surecut.rules import RULES
 

@@ -23,7 +23,10 @@ _SIDE = 0.05
 class Check:
     """What other data say: the claim's quantity with a 90% interval, and whether it speaks against the claim.
 
-    `contradicted` is wrong with a probability of at most 5% when the claim is true.
+    `contradicted` is wrong with a probability of at most 5% when the claim is true. `estimate` is the drop, mean or
+    overlap found here, `claimed` the value that the certificate allows. `same_data` says that these are the
+    calibration queries themselves, which can say nothing new. `judge_difference` is the largest difference between
+    surecut and ir-measures over all lists; None where ir-measures has no such measure.
     """
 
     estimate: float

@@ -33,7 +33,7 @@ class Ranked:
 
 @dataclass(frozen=True)
 class Ranking:
-    """A final list, and how it came about."""
+    """A final list, and how it came about: `kept` of `candidates` were reranked, `why` so many, `seconds` by stage."""
 
     documents: Sequence[Ranked]
     candidates: int

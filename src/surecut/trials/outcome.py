@@ -34,7 +34,12 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Summary:
-    """One method over all trials."""
+    """One method over all trials.
+
+    `batch_coverage` and `true_coverage` are shares of the trials in which the claim held on the test batch, and of
+    the population; `confidence` is the mean of what was promised, None for a method that promises nothing. Sizes are
+    candidates reranked on the test queries, `abstained` is the share of trials without a claim.
+    """
 
     method: str
     claim: str
@@ -81,7 +86,11 @@ class Block:
 
 @dataclass(frozen=True)
 class Trials:
-    """All of it, with what is needed to run it again."""
+    """What `run_trials` found, with what is needed to run it again.
+
+    `blocks` has one entry, or two with `test_on`: claims from other data, and from the tested data itself.
+    `differences` says in words what can be seen of how the two differ.
+    """
 
     blocks: Sequence[Block]
     measure: str

@@ -58,7 +58,7 @@ def run_trials(
 
     Args:
         data: The pool to draw from; for coverage of the truth it is taken as the whole population.
-        methods: Names (surecut, cec, est, ert), or `Method`s of your own.
+        methods: Names (surecut, cec, est, ert), or each a `Method` of your own.
         test_on: Other data to hold the claims against.
         trials: How often the queries are drawn anew.
         calibration: Queries that calibrate in a trial; 5,000 as in the paper, or in that proportion if there are fewer.
