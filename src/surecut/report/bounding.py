@@ -6,17 +6,18 @@ from surecut.arrays import Float64
 from surecut.bounds.base import MeanTest
 from surecut.targets import Target
 
-_COARSE, _FINE = 0.001, 0.00025
+_EVEN = 0.001
+_COARSE, _FINE = 0.01, 0.00025
 _NEAR = 0.1  # drops are small: below this, in both directions, the rungs are close together
 
 
 def _ladder(target: Target) -> list[float]:
     """Values from the weakest claim to the strongest."""
     if target.is_drop:
-        far = np.arange(999, round(_NEAR / _COARSE), -1) * _COARSE
+        far = np.arange(round(1 / _COARSE) - 1, round(_NEAR / _COARSE), -1) * _COARSE
         steps = round(_NEAR / _FINE)
         return [*far.tolist(), *(np.arange(steps, -steps - 1, -1) * _FINE).tolist()]
-    even: list[float] = (np.arange(1, round(1 / _COARSE)) * _COARSE).tolist()
+    even: list[float] = (np.arange(1, round(1 / _EVEN)) * _EVEN).tolist()
     return even if target.rising else even[::-1]
 
 

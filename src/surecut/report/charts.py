@@ -35,7 +35,7 @@ def risk_chart(report: Report, palette: Palette, by_size: bool, axis: str) -> An
     quantity, certificate = report.quantity, report.certificate
     names = (f"measured {quantity.name}", f"{quantity.bound}, {confidence_shown(certificate.confidence)}")
     low, high = _window(report)
-    points = [p for p in _shown_points(report, low, high) if by_size or math.isfinite(p.threshold)]
+    points = [p for p in _shown_points(report, low, high) if _drawable(p, by_size)]
     rows = [
         _row(report, point, by_size) | {"series": name, "y": value}
         for name, at in zip(names, ("quantity", "bound"), strict=True)
@@ -61,7 +61,7 @@ def risk_chart(report: Report, palette: Palette, by_size: bool, axis: str) -> An
     hover = base.mark_point(clip=True, opacity=0, filled=True, size=220).encode(tooltip=tooltips)
     layers = [_target_line(report, palette, right=by_size), lines, hover]
     chosen = report.tradeoff.chosen
-    if chosen is not None and (by_size or math.isfinite(chosen.threshold)):
+    if chosen is not None and _drawable(chosen, by_size):
         mark = alt.Data(values=[_row(report, chosen, by_size) | {"y": chosen.quantity}])
         marked = alt.Chart(mark).encode(x="x:Q", y="y:Q", tooltip=tooltips)
         layers += [
@@ -193,6 +193,11 @@ def _target_line(report: Report, palette: Palette, right: bool) -> Any:
         x=alt.value("width" if right else 0), text="label:N"
     )
     return line + words
+
+
+def _drawable(point: Point, by_size: bool) -> bool:
+    """Has it a place on the axis? Sizes are on a logarithmic one."""
+    return point.mean_kept > 0 if by_size else math.isfinite(point.threshold)
 
 
 def _row(report: Report, point: Point, by_size: bool) -> dict[str, Any]:

@@ -1,0 +1,88 @@
+"""surecut report: page, Markdown, figures and JSON from the same words; wrong words are one line."""
+
+import json
+
+import pytest
+
+import surecut as sc
+from surecut.report.writing import write_report
+
+
+@pytest.fixture
+def options(systems, certificate):
+    return ["report", certificate, *systems["calibration"].options]
+
+
+def test_a_page_is_written_and_the_user_is_told_where(surecut, options, tmp_path):
+    shown = surecut(*options, "-o", "report.html")
+    assert shown.status == 0
+    assert "written to report.html; open it in a browser" in shown.err
+    page = (tmp_path / "report.html").read_text()
+    assert page.startswith("<!doctype html>")
+    assert "surecut report" in page
+    assert "-o report.html" in page, "the command that made it is on the page"
+
+
+def test_markdown_goes_to_standard_output_or_by_the_name_of_the_file(surecut, options, tmp_path):
+    shown = surecut(*options, "--format", "md")
+    assert shown.out.startswith("### ✓ surecut: certified")
+    surecut(*options, "-o", "report.md")
+    assert (tmp_path / "report.md").read_text().startswith("### ✓ surecut: certified")
+
+
+def test_figures_alone(surecut, options, tmp_path):
+    shown = surecut(*options, "--figures", "drawn")
+    assert shown.status == 0
+    assert shown.out == ""
+    assert "10 figures written to drawn" in shown.err
+    assert len(list((tmp_path / "drawn").glob("*.svg"))) == 5
+
+
+def test_json_holds_the_report(surecut, options, certificate):
+    record = json.loads(surecut(*options, "--json").out)
+    assert record["certificate"]["digest"] == sc.load_certificate(certificate).digest
+    assert record["explorer"]["targets"]
+
+
+def test_held_out_queries_that_contradict_end_with_1(surecut, options, systems, tmp_path):
+    worse = systems["worse"]
+    sc.write_table(sc.read_trec(worse.retriever, worse.reranker, worse.qrels), tmp_path / "worse")
+    shown = surecut(*options, "--held-out", "worse", "-o", "report.html")
+    assert shown.status == 1
+    assert "Contradicted by these queries." in (tmp_path / "report.html").read_text()
+
+
+def test_the_library_writes_the_same_page(surecut, options, systems, certificate, tmp_path):
+    runs = systems["calibration"]
+    data = sc.read_trec(runs.retriever, runs.reranker, runs.qrels)
+    surecut(*options, "-o", "report.md")
+    write_report(sc.load_certificate(certificate), data, tmp_path / "other.md", figures=tmp_path / "drawn")
+    told, other = ((tmp_path / name).read_text() for name in ("report.md", "other.md"))
+    assert other.split("The data and the certificate")[0] == told.split("The data and the certificate")[0]
+    assert (tmp_path / "drawn" / "changes.png").exists()
+    with pytest.raises(sc.InputError, match=r"name the file \.html or \.md"):
+        write_report(sc.load_certificate(certificate), data, tmp_path / "report.pdf")
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ((), "a page needs a file: add -o report.html"),
+        (("--format", "html"), "a page needs a file"),
+        (("--format", "pdf", "-o", "x"), "unknown format 'pdf'"),
+        (("-o", "report.pdf"), "name the file .html or .md"),
+        (("-o", "no/such/folder/report.html"), "cannot be written"),
+    ],
+)
+def test_a_slip_is_one_line(surecut, options, given, words):
+    shown = surecut(*options, *given)
+    assert shown.status == 2
+    assert words in shown.err
+    assert len(shown.err.strip().splitlines()) == 1
+
+
+def test_other_queries_than_the_certificates_are_refused(surecut, systems, certificate, tmp_path):
+    shown = surecut("report", certificate, *systems["held-out"].options, "-o", "report.html")
+    assert shown.status == 2
+    assert "are not the" in shown.err
+    assert not (tmp_path / "report.html").exists()

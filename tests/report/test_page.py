@@ -1,0 +1,152 @@
+"""The page as a file: complete, self-contained, the same for the same data, and safe whatever a query is called."""
+
+import json
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+import surecut as sc
+from surecut.report.contents import cell_of, facts_of, sheet_of
+from surecut.report.figures import make_figures
+from surecut.report.gathering import gather
+from surecut.report.page import as_html
+from surecut.report.palette import PAGE
+from surecut.report.wording import GRID_CAVEAT, STANDINGS
+from tests.report.making import CASES, DATA, HELD_OUT, assessed, certificate, report
+
+MOST_BYTES = 6_000_000
+
+
+class Outline(HTMLParser):
+    """Elements with their attributes, and the text of the page without scripts."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.words = ""
+        self.scripts: list[str] = []
+        self._open: list[str] = []
+        self.feed(page)
+        self.close()
+
+    def handle_starttag(self, tag, attributes):
+        self.elements.append((tag, dict(attributes)))
+        if tag in ("script", "style"):
+            self._open.append(tag)
+            self.scripts.append("")
+
+    def handle_endtag(self, tag):
+        if self._open and self._open[-1] == tag:
+            self._open.pop()
+
+    def handle_data(self, text):
+        if self._open:
+            self.scripts[-1] += text
+        else:
+            self.words += text
+
+    def payload(self):
+        places = [attributes.get("id") for tag, attributes in self.elements if tag in ("script", "style")]
+        return json.loads(self.scripts[places.index("data")])
+
+
+def outline(name: str) -> Outline:
+    return Outline(as_html(report(name)))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_every_certificate_has_a_page(name):
+    page = outline(name)
+    words = " ".join(page.words.split())
+    assert certificate(name).statement in words
+    assert STANDINGS[certificate(name).status].badge in words
+    for fact in facts_of(report(name)):
+        assert fact.value in words
+    for title, value in sheet_of(report(name)):
+        assert title in words
+        assert " ".join(value.split()) in words
+    assert "What would void it" in words
+    assert GRID_CAVEAT in words
+
+
+def test_a_page_is_self_contained_and_small():
+    html = as_html(report("drop"))
+    page = Outline(html)
+    assert len(html.encode()) < MOST_BYTES
+    for tag, attributes in page.elements:
+        for name in ("src", "href", "action", "data"):
+            assert (attributes.get(name) or "data:,").startswith("data:"), (tag, attributes)
+    policy = next(a["content"] for tag, a in page.elements if tag == "meta" and "http-equiv" in a)
+    assert policy.startswith("default-src 'none'")
+    assert not re.search(r"url\(|@import", html.split("</style>")[0])
+
+
+def test_the_same_report_is_the_same_bytes():
+    again = gather(certificate("drop"), DATA)
+    assert as_html(again) == as_html(report("drop"))
+
+
+@pytest.mark.parametrize("name", ["drop", "abstained", "rank"])
+def test_every_figure_has_words_and_a_table(name):
+    html, page = as_html(report(name)), outline(name)
+    charts = page.payload()["charts"]
+    figures = make_figures(report(name), PAGE)
+    assert set(charts) == {figure.name for figure in figures}
+    images = {a["id"]: a["aria-label"] for tag, a in page.elements if a.get("role") == "img"}
+    for figure in figures:
+        assert images[f"chart-{figure.name}"] == figure.description
+        part = html.split(f'<figure id="{figure.name}"')[1].split("</figure>")[0]
+        assert part.count("<tr>") == len(figure.rows) + 1
+        assert len(figure.rows) > 0
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_explorer_holds_the_cells_of_the_library(name):
+    found, payload = report(name), outline(name).payload()["explorer"]
+    for column in ("alone", "divided"):
+        for shown, cells in zip(payload[column], getattr(found.explorer, column), strict=True):
+            for cell, outcome in zip(shown, cells, strict=True):
+                assert cell["kept"] == cell_of(found, outcome).kept
+                assert cell["threshold"] == cell_of(found, outcome).threshold
+    assert tuple(payload["own"]) == found.explorer.own
+
+
+def test_a_cut_fixed_in_advance_has_no_explorer():
+    page = Outline(as_html(assessed()))
+    assert page.payload()["explorer"] is None
+    assert "Explorer" not in page.words
+
+
+def test_what_is_not_certified_is_said_beside_the_explorer():
+    assert "no cell is a certificate" in outline("EST").words
+    assert "no cell is a certificate" in outline("published").words
+    assert "asymptotic" in outline("clt").words
+
+
+def test_a_check_is_shown():
+    words = Outline(as_html(gather(certificate("drop"), DATA, held_out=HELD_OUT))).words
+    assert "Not contradicted." in words
+    assert f"{len(HELD_OUT)} held-out queries" in words
+
+
+def test_savings_in_the_users_units():
+    found = gather(certificate("drop"), DATA, ms_per_pair=6.7)
+    words = Outline(as_html(found)).words
+    assert f"{6.7 * certificate('drop').mean_kept:,.0f} ms" in words
+    assert f"{6.7 * 40:,.0f} ms before" in words
+
+
+HOSTILE = '</script><script>alert(1)</script><img src=x onerror="alert(2)">&amp;|`'
+
+
+def test_no_query_can_break_out_of_the_page():
+    ids = np.array([f"{HOSTILE}{place}" for place in range(len(DATA))], dtype=object)
+    data = replace(DATA, query_ids=ids)
+    cert = sc.calibrate(data, **CASES["drop"][1])
+    page = Outline(as_html(gather(cert, data, command=f"surecut report {HOSTILE}")))
+    assert sum(tag == "script" for tag, _ in page.elements) == 3
+    assert not any(tag == "img" for tag, _ in page.elements)
+    assert HOSTILE in page.words
