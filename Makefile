@@ -20,8 +20,9 @@ system:  ## what only the system's package manager has: a browser, for the tests
 	command -v chromium > /dev/null || { $(ROOT) apt-get update --quiet && \
 	$(ROOT) apt-get install --quiet --yes --no-install-recommends chromium fonts-dejavu-core; }
 
-demo: setup  ## the main job on data that needs no download
-	$(BIN)/surecut demo
+demo: setup  ## the main job on data that needs no download; its report is build/demo.html
+	mkdir -p build
+	$(BIN)/surecut demo --report build/demo.html
 
 test: setup  ## the tests: a few minutes
 	$(BIN)/python -m pytest -n auto -m "not heavy and not study"

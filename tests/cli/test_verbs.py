@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import sys
 
 import numpy as np
 import pytest
@@ -9,7 +10,10 @@ import pytest
 import surecut as sc
 from surecut.io.trec import read_run
 
-VERBS = ("demo", "calibrate", "assess", "prune", "check", "show", "diff", "plan", "trials", "score", "rank", "speedup")
+VERBS = (
+    *("demo", "calibrate", "assess", "prune", "check", "show", "diff", "plan", "report", "trials"),
+    *("score", "rank", "speedup"),
+)
 
 
 @pytest.fixture
@@ -38,12 +42,24 @@ def test_the_help_lists_every_verb_and_where_to_start(surecut):
     assert surecut("--version").out == f"surecut {sc.__version__}\n"
 
 
-def test_demo_says_it_is_simulated_and_ends_with_the_next_command(shell):
+def test_demo_says_it_is_simulated_writes_the_report_and_ends_with_the_next_command(shell, tmp_path):
     shown = shell("demo", "--simulated", "--queries", 4000, "--depth", 30)
     assert shown.status == 0
     assert "simulated" in shown.out.splitlines()[0]
+    assert "open surecut-demo.html in a browser" in shown.words
+    page = (tmp_path / "surecut-demo.html").read_text()
+    assert "Not contradicted." in page
+    assert "surecut demo --simulated --queries 4000 --depth 30" in page
     assert "ir-measures agree" in shown.words
     assert shown.out.splitlines()[-1].strip().startswith("surecut calibrate --retriever")
+
+
+def test_without_the_extra_the_demo_says_how_to_get_its_report(surecut, monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "altair", None)
+    shown = surecut("demo", "--simulated", "--queries", 4000, "--depth", 30)
+    assert shown.status == 0
+    assert "pip install 'surecut[report]'" in shown.words
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_calibrate_show_prune_check_as_processes_of_their_own(shell, systems, tmp_path):

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from surecut.certificate import Certificate
     from surecut.checking import Check
 
-HELP = """Calibrate, check and compare on a real two-stage system that ships with surecut: offline, in seconds.
+HELP = """Calibrate, check, compare and report on a real two-stage system that ships with surecut: offline, in seconds.
 
 Example: surecut demo
 
@@ -20,6 +20,7 @@ Example: surecut demo --files demo, then try the other verbs on demo/calibration
 _EXAMPLE = "quora-duplicates-bm25-minilm"
 _SIZES = (1.0, 0.5, 0.25, 0.1, 0.05, 0.02)
 _MAX_DROP = 0.02
+_REPORT = Path("surecut-demo.html")
 
 
 def demo(
@@ -34,6 +35,7 @@ def demo(
     files: Annotated[
         Path | None, typer.Option("--files", metavar="DIR", help="Also write the runs and judgements, to try them out.")
     ] = None,
+    report: Annotated[Path, typer.Option("--report", metavar="FILE", help="Where to write the report.")] = _REPORT,
 ) -> None:
     from surecut.calibration import calibrate
     from surecut.checking import check
@@ -66,6 +68,7 @@ def demo(
     _compare(calibration, held_out, found)
     out.print("\n[bold]4. Look[/]: RR@10 on the held-out queries against the mean size")
     _plot(certificate, held_out)
+    _report(certificate, calibration, held_out, report)
     if files is not None:
         with working("writing files"):
             _write(files, calibration, held_out)
@@ -124,6 +127,33 @@ def _plot(certificate: "Certificate", held_out: "Candidates") -> None:
         value = float(curves.at(threshold).mean())
         bar = "#" * round(45 * value / max(curves.full.mean(), 1e-12))
         out.print(f"  {size:7,.0f}  {value:.4f}  {bar}{mark}")
+
+
+def _report(certificate: "Certificate", calibration: "Candidates", held_out: "Candidates", path: Path) -> None:
+    from rich.markup import escape
+
+    from surecut.cli.printing import out, this_command
+    from surecut.cli.watching import watching
+    from surecut.extras import MissingExtra
+    from surecut.report.writing import write_report
+
+    try:
+        with watching() as watch:
+            write_report(
+                certificate,
+                calibration,
+                path,
+                held_out=held_out,
+                any_length=True,
+                command=this_command(),
+                watch=watch,
+            )
+    except MissingExtra as missing:
+        out.print(f"\n[bold]5. Read[/]: a page about all of it: {escape(str(missing))}", soft_wrap=True)
+        return
+    out.print(
+        f"\n[bold]5. Read[/]: all of it on one page: open [bold]{escape(str(path))}[/] in a browser.", soft_wrap=True
+    )
 
 
 def _write(folder: Path, calibration: "Candidates", held_out: "Candidates") -> None:

@@ -1,6 +1,8 @@
 """How certificates and counts look in a terminal."""
 
 import json
+import shlex
+import sys
 from typing import Any
 
 from rich.console import Console
@@ -25,6 +27,11 @@ class _Console(Console):
 
 out = _Console(highlight=False)
 err = _Console(stderr=True, highlight=False)
+
+
+def this_command() -> str:
+    """The command line as it was typed, ready to be typed again."""
+    return shlex.join(["surecut", *sys.argv[1:]])
 
 
 def print_json(record: Any) -> None:

@@ -1,7 +1,5 @@
 """surecut report"""
 
-import shlex
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -74,7 +72,7 @@ def report(
     json: o.Json = False,
 ) -> None:
     from surecut.cli.loading import load, load_data
-    from surecut.cli.printing import print_json
+    from surecut.cli.printing import print_json, this_command
     from surecut.cli.watching import watching
     from surecut.files import write_atomically
     from surecut.report.drawing import write_figures
@@ -102,7 +100,7 @@ def report(
             held_out=others,
             any_length=any_length,
             ms_per_pair=ms_per_pair,
-            command=shlex.join(["surecut", *sys.argv[1:]]),
+            command=this_command(),
             watch=watch,
             tune=tune,
             tune_fraction=tune_fraction,
