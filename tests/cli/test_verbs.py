@@ -250,6 +250,21 @@ def test_diff_names_what_changed(calibrated, surecut, certificate):
     assert surecut("diff", certificate, certificate).words == "no difference"
 
 
+def test_diff_as_a_gate_ends_with_1_at_a_setback(calibrated, surecut, certificate):
+    _, weaker = calibrated("--max-drop", "30%")
+    gate = ("--max-kept-rise", "10%")
+    stopped = surecut("diff", certificate, weaker, *gate)
+    assert stopped.status == 1
+    assert "setback: it claims less: max_drop 0.3 instead of 0.2" in stopped.words
+    assert surecut("diff", certificate, weaker).status == 0
+    assert json.loads(surecut("diff", certificate, weaker, *gate, "--json").out)["setbacks"]
+    passed = surecut("diff", certificate, certificate, *gate)
+    assert passed.status == 0
+    assert "no setback" in passed.words
+    assert surecut("diff", certificate, weaker, "--max-kept-rise", "10").status == 2
+    assert surecut("diff", certificate, weaker, "--max-kept-rise", "nan").status == 2
+
+
 def test_plan_from_pilot_data_and_from_moments(surecut, systems):
     rows = json.loads(surecut("plan", *systems["calibration"].options, "--max-drop", "20%", "--json").out)
     assert all(set(row) == {"mean_kept", "measured", "queries"} for row in rows)

@@ -6,50 +6,57 @@ from typing import Annotated, Any
 import typer
 
 from surecut.cli import options as o
+from surecut.cli.values import chosen_kept_rise
 
-HELP = """What changed between two certificates.
+HELP = """What changed between two certificates; with --max-kept-rise also whether the new one may replace the old one.
 
 Example: surecut diff old.json new.json
+
+Example: surecut diff production.json new.json --max-kept-rise 10%
+
+Exit status: 0 done, 1 (with --max-kept-rise) the new one claims less, is less sure or keeps more than that.
 """
 
 
 def diff(
     old: Annotated[Path, typer.Argument(metavar="old.json", help="The certificate before.")],
     new: Annotated[Path, typer.Argument(metavar="new.json", help="The certificate after.")],
+    max_kept_rise: Annotated[
+        str | None,
+        typer.Option(
+            "--max-kept-rise",
+            metavar="SHARE",
+            help="End with 1 if the new one keeps more than this on top (10%, 0), or claims less than the old one.",
+        ),
+    ] = None,
     json: o.Json = False,
 ) -> None:
     from rich.table import Column, Table
 
     from surecut.cli.loading import load
     from surecut.cli.printing import out, print_json
+    from surecut.comparing import changes, setbacks
 
-    before, after = flat(load(old).to_dict()), flat(load(new).to_dict())
-    changed = {
-        name: (before.get(name), after.get(name))
-        for name in {**before, **after}
-        if before.get(name) != after.get(name) and name not in ("statement", "surecut")
-    }
+    rise = None if max_kept_rise is None else chosen_kept_rise(max_kept_rise)
+    before, after = load(old), load(new)
+    changed = changes(before, after)
+    reasons = [] if rise is None else setbacks(before, after, rise)
     if json:
-        print_json({name: {"old": pair[0], "new": pair[1]} for name, pair in changed.items()})
-        return
+        record: dict[str, Any] = {name: {"old": pair[0], "new": pair[1]} for name, pair in changed.items()}
+        print_json(record if rise is None else {"changes": record, "setbacks": reasons})
+        raise typer.Exit(1 if reasons else 0)
     if not changed:
         out.print("no difference")
-        return
-    table = Table(Column(no_wrap=True), "old", "new", "change", box=None, pad_edge=False)
-    for name, (was, is_now) in changed.items():
-        table.add_row(name, _cell(was), _cell(is_now), _change(was, is_now))
-    out.print(table)
-
-
-def flat(record: dict[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Nested fields by dotted names."""
-    fields: dict[str, Any] = {}
-    for name, value in record.items():
-        if isinstance(value, dict):
-            fields |= flat(value, f"{prefix}{name}.")
-        else:
-            fields[prefix + name] = value
-    return fields
+    else:
+        table = Table(Column(no_wrap=True), "old", "new", "change", box=None, pad_edge=False)
+        for name, (was, is_now) in changed.items():
+            table.add_row(name, _cell(was), _cell(is_now), _change(was, is_now))
+        out.print(table)
+    for reason in reasons:
+        out.print(f"[red]setback:[/] {reason}", soft_wrap=True)
+    if rise is not None and not reasons:
+        out.print("[green]no setback:[/] the new one claims no less and keeps no more than allowed", soft_wrap=True)
+    raise typer.Exit(1 if reasons else 0)
 
 
 def _cell(value: Any) -> str:

@@ -1,5 +1,6 @@
 """What the values of options mean: targets, shares and numbers as people write them."""
 
+import math
 import re
 from collections.abc import Callable
 from typing import Any
@@ -71,6 +72,13 @@ def chosen_confidence(text: str) -> float:
 
 def chosen_fusion(text: str) -> float | str:
     return text if text == "fit" else _number("--fusion", text)
+
+
+def chosen_kept_rise(text: str) -> float:
+    value = _share("--max-kept-rise", text)
+    if not 0.0 <= value < math.inf:
+        raise InputError(f"--max-kept-rise {text}: not a share of 0 or more")
+    return value
 
 
 def _share(option: str, text: str) -> float:

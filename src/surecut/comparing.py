@@ -1,0 +1,61 @@
+"""Two certificates side by side: what changed, and whether the newer one claims less or keeps more."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from surecut.certificate import Certificate
+from surecut.targets import CLAIMS
+
+_SILENT = ("statement", "surecut")  # said again by the other fields
+
+
+def changes(old: Certificate, new: Certificate) -> dict[str, tuple[Any, Any]]:
+    """The fields that differ, by dotted names: before and after."""
+    before, after = flat(old.to_dict()), flat(new.to_dict())
+    return {
+        name: (before.get(name), after.get(name))
+        for name in {**before, **after}
+        if before.get(name) != after.get(name) and name not in _SILENT
+    }
+
+
+def setbacks(old: Certificate, new: Certificate, kept_rise: float) -> list[str]:
+    """Why the new one should not replace the old one; `kept_rise` is by what share it may keep more."""
+    return [*_claims_less(old, new), *_keeps_more(old, new, kept_rise)]
+
+
+def flat(record: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Nested fields by dotted names."""
+    fields: dict[str, Any] = {}
+    for name, value in record.items():
+        if isinstance(value, Mapping):
+            fields |= flat(value, f"{prefix}{name}.")
+        else:
+            fields[prefix + name] = value
+    return fields
+
+
+def _claims_less(old: Certificate, new: Certificate) -> Iterator[str]:
+    if old.certified and not new.certified:
+        yield f"the old one is certified, the new one is {new.status}"
+    about = [(each.measure, each.target["kind"], each.target.get("k")) for each in (old, new)]
+    if about[0] != about[1]:
+        yield "they claim different things: " + " and ".join(f"{kind} of {measure}" for measure, kind, _ in about)
+        return
+    was, now = float(old.target["value"]), float(new.target["value"])
+    if now < was if _RISING[old.target["kind"]] else now > was:
+        yield f"it claims less: {old.target['kind']} {now:g} instead of {was:g}"
+    if new.confidence < old.confidence:
+        yield f"it is less sure: confidence {new.confidence:g} instead of {old.confidence:g}"
+    if new.depth < old.depth:
+        yield f"it is about shorter lists: depth {new.depth:,} instead of {old.depth:,}"
+
+
+def _keeps_more(old: Certificate, new: Certificate, kept_rise: float) -> Iterator[str]:
+    rise = new.mean_kept / max(old.mean_kept, 1e-12) - 1.0
+    if rise > kept_rise:
+        yield f"it keeps {new.mean_kept:,.1f} on average instead of {old.mean_kept:,.1f}, {rise:+.1%}"
+
+
+_RISING = {**{claim.kind: claim.rising for claim in CLAIMS.values()}, "risk": False}
+"""Does a larger value of this kind of target claim more?"""

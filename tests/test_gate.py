@@ -1,0 +1,56 @@
+"""The example job for CI does what it says: a good model passes, a bad one is stopped."""
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+
+import surecut as sc
+from surecut.io.writing import write_trec
+from tests.running import run
+
+JOB = yaml.safe_load((Path(__file__).parents[1] / "examples" / "ci" / "rerank-gate.yml").read_text(encoding="utf-8"))
+STEPS = {step["name"]: step["run"] for step in JOB["jobs"]["gate"]["steps"] if "surecut " in step.get("run", "")}
+CHECK, CALIBRATE, DIFF, REPORT = STEPS
+
+
+@pytest.fixture(scope="module")
+def repository(tmp_path_factory) -> Path:
+    """A repository whose production certificate was made from one half of a shipped table."""
+    folder = tmp_path_factory.mktemp("repository")
+    parts = sc.read_table("example:quora-duplicates-bm25-minilm").split((0.5, 0.5))
+    (folder / "certificates").mkdir()
+    sc.calibrate(parts[0], target=sc.max_drop(0.02)).save(folder / "certificates" / "production.json")
+    for part, data in zip(("calibration", "held-out"), parts, strict=True):
+        write_trec(data, folder / "good" / part)
+        worse = replace(data, reranker=data.reranker + 3.0 * (data.grades > 0) * is_deep(data))
+        write_trec(worse, folder / "bad" / part)
+    return folder
+
+
+def is_deep(data: sc.Candidates):
+    """A model that finds what the retriever ranks low, so that pruning costs it more."""
+    return np.arange(data.retriever.size) - np.repeat(data.offsets[:-1], data.lengths) >= 2
+
+
+def passed(repository: Path, model: str) -> dict[str, int]:
+    shutil.rmtree(repository / "runs", ignore_errors=True)
+    shutil.copytree(repository / model, repository / "runs")
+    return {
+        name: run(f"export GITHUB_STEP_SUMMARY=summary.md; {line}", repository).status for name, line in STEPS.items()
+    }
+
+
+def test_a_model_that_is_no_worse_passes_every_step(repository):
+    assert set(passed(repository, "good").values()) == {0}
+    assert (repository / "summary.md").read_text().startswith("### ✓ surecut: certified")
+
+
+def test_a_model_that_pruning_hurts_more_is_stopped(repository):
+    found = passed(repository, "bad")
+    assert found[CHECK] == 1
+    assert found[CALIBRATE] == 0
+    assert found[DIFF] == 1
