@@ -46,9 +46,9 @@ def _spelled(parameter: Any) -> str:
 
 
 def _meaning(parameter: Any) -> str:
-    text = str(parameter.help).replace("|", r"\|").replace("; ", "; ")
+    text = str(parameter.help)
     if parameter.required:
         return f"{text} Required."
-    if parameter.default in (None, False) or parameter.param_type_name == "argument":
+    if parameter.param_type_name == "argument" or parameter.is_flag or parameter.default is None:
         return text
     return f"{text} Default: `{parameter.default}`."
