@@ -2,15 +2,21 @@
 
 In a ```console block a line `$ command` is followed by all that it prints, on stdout and stderr; a line `...` stands
 for lines that are left out. Where a command ends with another exit status than 0, `$ echo $?` follows and shows it.
+A ```python block is executed, a ```pycon block is a doctest; all those of a page share their names, and all blocks
+share one folder.
 """
 
+import contextlib
+import doctest
 import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterator
-from dataclasses import dataclass
+import traceback
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from typer.main import get_command
 
@@ -20,7 +26,9 @@ VERBS = get_command(app).commands  # type: ignore[attr-defined]
 LEFT_OUT = "..."
 
 _FENCED = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-_NAMED = re.compile(r"(?:^(?: {4}|\$ )?|`|\| |; |&& )surecut ((?:[^`\n|;&#]|\\\n)*)", re.MULTILINE)
+_INDENTED = re.compile(r"^ {4}(.*)$", re.MULTILINE)
+_INLINE = re.compile(r"(?<!`)`([^`]+)`(?!`)")
+_NAMED = re.compile(r"(?:^(?:\$ )?|\| |; |&& )surecut ((?:\\\n|[^\n|;&#])*)", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -67,12 +75,13 @@ def commands(console: str) -> list[Command]:
     return found
 
 
-def run(command: str, folder: Path, columns: int = 100) -> Done:
-    """Run a command line in a folder, on a terminal of so many columns."""
+def run(command: str, folder: Path, columns: int = 100, settings: Mapping[str, str] | None = None) -> Done:
+    """Run a command line in a folder, on a terminal of so many columns, with these environment variables."""
     environment = {
         "COLUMNS": str(columns),
         "PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin",
         "PYTHONUNBUFFERED": "1",  # so that stdout and stderr come in the order they were written
+        **(settings or {}),
     }
     done = subprocess.run(
         ["bash", "-c", command],
@@ -98,17 +107,73 @@ def is_printed(shown: list[str], printed: list[str]) -> bool:
     return re.fullmatch(pattern, "".join(f"{line}\n" for line in printed)) is not None
 
 
-def unknown_options(text: str) -> Iterator[str]:
+@dataclass(frozen=True)
+class Player:
+    """Runs the blocks of a page, one after the other, in one folder."""
+
+    folder: Path
+    columns: int
+    settings: Mapping[str, str] = field(default_factory=dict)
+    names: dict[str, Any] = field(default_factory=dict)
+
+    def faults(self, page: str) -> Iterator[str]:
+        """What does not come out as the page shows it, in words."""
+        played = {"console": self._console, "python": self._python, "pycon": self._pycon}
+        for block in blocks(page):
+            if block.language in played:
+                yield from (f"line {block.line}: {fault}" for fault in played[block.language](block))
+
+    def _console(self, block: Block) -> Iterator[str]:
+        status, stated = 0, True
+        for command in commands(block.text):
+            if command.line == "echo $?":
+                done, stated = Done([str(status)], 0), True
+            elif not stated:
+                break
+            else:
+                done = run(command.line, self.folder, self.columns, self.settings)
+                status, stated = done.status, done.status == 0
+            if not is_printed(command.shown, done.printed):
+                yield "\n".join((f"`{command.line}` printed", *done.printed, "and the page shows", *command.shown))
+        if not stated:
+            yield f"a command ended with status {status}, and no `echo $?` follows"
+
+    def _python(self, block: Block) -> Iterator[str]:
+        try:
+            with contextlib.chdir(self.folder):
+                exec(compile(block.text, "the page", "exec"), self.names)
+        except Exception:
+            yield f"a Python block failed\n{traceback.format_exc()}"
+
+    def _pycon(self, block: Block) -> Iterator[str]:
+        examples = doctest.DocTestParser().get_doctest(block.text, self.names, "the page", None, block.line)
+        complaints: list[str] = []
+        with contextlib.chdir(self.folder):
+            doctest.DocTestRunner(verbose=False).run(examples, out=complaints.append, clear_globs=False)
+        self.names.update(examples.globs)
+        yield from complaints
+
+
+def unknown_options(page: str) -> Iterator[str]:
     """Commands of a page, in blocks or in a line of text, that name a verb or an option surecut does not have."""
-    for found in _NAMED.finditer(text):
-        command = found[1].replace("\\\n", " ")
-        words = shlex.split(command, comments=True)
-        verb = next(iter(words), "--help")
-        if verb.startswith("-"):
-            continue
-        if verb not in VERBS:
-            yield f"surecut {command}"
-            continue
-        known = {name for option in VERBS[verb].params for name in option.opts} | {"--help", "-h"}
-        if any(re.match(r"--?[a-z]", word) and word.split("=")[0] not in known for word in words[1:]):
-            yield f"surecut {command}"
+    for code in _codes(page):
+        for found in _NAMED.finditer(code):
+            command = " ".join(found[1].replace("\\\n", " ").split())
+            words = shlex.split(command, comments=True)
+            verb = next(iter(words), "--help")
+            if verb.startswith("-"):
+                continue
+            if verb not in VERBS:
+                yield f"surecut {command}"
+                continue
+            known = {name for option in VERBS[verb].params for name in option.opts} | {"--help", "-h"}
+            if any(re.match(r"--?[a-z]", word) and word.split("=")[0] not in known for word in words[1:]):
+                yield f"surecut {command}"
+
+
+def _codes(page: str) -> Iterator[str]:
+    """What a page sets as code: fenced blocks, indented lines, and spans within a line or across one line break."""
+    yield from (block.text for block in blocks(page))
+    text = _FENCED.sub("", page)
+    yield from (found[1] for found in _INDENTED.finditer(text))
+    yield from (found[1].replace("\n", " ") for found in _INLINE.finditer(text) if "\n\n" not in found[1])
