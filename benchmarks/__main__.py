@@ -7,7 +7,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import arrays, files, linear, published, searching, serving, starting
+from benchmarks import arrays, files, linear, published, repeating, searching, serving, starting
 from benchmarks.result import Result
 
 BENCHMARKS = {
@@ -15,6 +15,7 @@ BENCHMARKS = {
     "published": published,
     "files": files,
     "linear": linear,
+    "repeating": repeating,
     "searching": searching,
     "serving": serving,
     "starting": starting,

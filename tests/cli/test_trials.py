@@ -67,7 +67,7 @@ def test_other_data_are_named_and_what_differs_is_said(surecut):
     assert shown.status == 0
     assert "calibrated on scifact-bm25-bge, tested on nfcorpus-bm25-bge" in shown.words
     assert "calibrated and tested on nfcorpus-bm25-bge" in shown.words
-    assert "score profiles" in shown.words
+    assert "the score profile (softmax share of the first candidate) is distributed otherwise" in shown.words
 
 
 def test_a_simulated_system_is_drawn_from_its_own_seed(surecut):

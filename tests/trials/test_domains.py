@@ -33,6 +33,6 @@ def test_another_retriever_and_another_depth_are_named():
     told = " ".join(differences(one, other, as_measure("RR@10")))
     assert "fingerprint of the retriever" in told
     assert "reranker is another" not in told
-    assert "list lengths" in told
-    assert "score profiles" in told
+    assert "the length of the lists" in told
+    assert "the score profile" in told
     assert "RR@10 with everything reranked" in told

@@ -221,4 +221,4 @@ def _print(found: "Trials") -> None:
         out.print(table)
         out.print()
     for note in notes(found):
-        out.print(note, style="dim", markup=False)
+        out.print(note, style="yellow" if note.startswith("Warning") else "dim", markup=False)

@@ -19,14 +19,14 @@ def differences(one: Candidates, other: Candidates, measure: AnyMeasure) -> list
         if one.system[part] != other.system[part]:
             found.append(f"the fingerprint of the {part} is another one")
     looks = {
-        "list lengths": (one.lengths.astype(np.float64), other.lengths.astype(np.float64)),
-        "score profiles (softmax share of the first candidate)": (_first_share(one), _first_share(other)),
+        "the length of the lists": (one.lengths.astype(np.float64), other.lengths.astype(np.float64)),
+        "the score profile (softmax share of the first candidate)": (_first_share(one), _first_share(other)),
         f"{measure} with everything reranked": (_full(one, measure), _full(other, measure)),
     }
     for what, (here, there) in looks.items():
         p = same_distribution(here, there)
         if p < _SURPRISING / len(looks):
-            found.append(f"{what} differ (Kolmogorov-Smirnov p {'< 1e-12' if p < 1e-12 else f'= {p:.1g}'})")
+            found.append(f"{what} is distributed otherwise (Kolmogorov-Smirnov p {_shown(p)})")
     return found
 
 
@@ -39,6 +39,10 @@ def same_distribution(one: Float64, other: Float64) -> float:
     there = np.searchsorted(np.sort(other), values, side="right") / other.size
     distance = float(np.abs(here - there).max())
     return float(kolmogorov(distance * np.sqrt(one.size * other.size / (one.size + other.size))))
+
+
+def _shown(p: float) -> str:
+    return "< 1e-12" if p < 1e-12 else f"= {p:.1g}"
 
 
 def _first_share(data: Candidates) -> Float64:

@@ -70,16 +70,25 @@ def notes(trials: Trials) -> list[str]:
         "coverage, batch: the paper's, against the test queries of a split, which have noise of their own. "
         "An abstention claims nothing and counts as covered.",
         "confidence: as promised, after the corrections of the published procedure; - promises none. "
-        "size, speed-up: candidates reranked, on the test queries.",
+        "size: candidates reranked for a test query, its mean and median over the trials; speed-up: all over those.",
     ]
     if len(trials.blocks) > 1:
         lines.append(
             f"{title(trials.blocks[1])}: the paper's sense of out-of-domain, models trained elsewhere, calibrated on "
             "queries of the target. The other block breaks exchangeability: no guarantee covers it."
         )
-        seen = "; ".join(trials.differences) or "no difference was seen, which does not prove that there is none"
-        lines.append(f"{trials.blocks[0].calibrated_on} against {trials.blocks[0].tested_on}: {seen}.")
+        lines.append(_difference(trials))
     return lines
+
+
+def _difference(trials: Trials) -> str:
+    one, other = trials.blocks[0].calibrated_on, trials.blocks[0].tested_on
+    if not trials.differences:
+        return f"{one} and {other}: no difference was seen, which does not prove that there is none."
+    return (
+        f"Warning: {one} and {other} differ: {'; '.join(trials.differences)}. What is certified on the one is not "
+        "certified on the other."
+    )
 
 
 def as_markdown(trials: Trials) -> str:
