@@ -205,7 +205,7 @@ def _fitted(contender: Contender, pool: Pool, tuning: Draw | None, fixed: bool) 
         if choices.fusion == "fit":
             choices = replace(choices, fusion=pool.weight(queries, contender.declared))
         if choices.rule.fits_temperature or choices.places_thresholds(fixed):
-            others = pool.data.take(queries)
+            others = replace(pool.data, reranker=None).take(queries)  # nothing that is left to fit looks at it
     return fit(Folds(pool.data, others, fixed_grid=fixed), choices, contender.declared)
 
 
