@@ -29,6 +29,13 @@ def test_each_figure_is_a_png_and_an_svg(name, tmp_path):
             assert not re.search(r'(?:href|src)="http', text)
 
 
+def test_the_eye_is_led_to_the_target_not_to_zero(tmp_path):
+    written = {path.name: path for path in write_figures(report("several starts"), tmp_path)}
+    labels = re.findall(r">([^<>]+)</text>", written["risk-by-threshold.svg"].read_text())
+    assert "target 0.35" in labels
+    assert "0.000" not in labels
+
+
 def test_a_folder_that_cannot_be_made_is_one_sentence(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(sc.InputError, match="cannot be made"):

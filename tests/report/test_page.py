@@ -132,6 +132,12 @@ def test_a_check_is_shown():
     assert f"{len(HELD_OUT)} held-out queries" in words
 
 
+def test_the_calibration_queries_are_no_independent_check():
+    words = Outline(as_html(gather(certificate("drop"), DATA, held_out=DATA))).words
+    assert "No independent check: these are the calibration queries themselves." in words
+    assert "Not contradicted." not in words
+
+
 def test_savings_in_the_users_units():
     found = gather(certificate("drop"), DATA, ms_per_pair=6.7)
     words = Outline(as_html(found)).words

@@ -47,7 +47,7 @@ def risk_chart(report: Report, palette: Palette, by_size: bool, axis: str) -> An
     y = alt.Y(
         "y:Q",
         title=quantity.name,
-        scale=alt.Scale(domain=[low, high], nice=False),
+        scale=alt.Scale(domain=[low, high], nice=False, zero=False),
         axis=alt.Axis(format=".1%" if quantity.share else ".3f"),
     )
     tooltips = [
@@ -123,7 +123,7 @@ def bars_chart(bars: list[tuple[str, int, str, str]], palette: Palette, axis: st
         alt.Chart(alt.Data(values=rows))
         .mark_bar(cornerRadiusEnd=2)
         .encode(
-            x=alt.X("label:N", title=axis, sort=None, axis=alt.Axis(labelAngle=-40, labelOverlap=True)),
+            x=alt.X("label:N", title=axis, sort=None, axis=alt.Axis(labelAngle=_angle(bars), labelOverlap=False)),
             y=alt.Y("queries:Q", title="queries", axis=alt.Axis(tickMinStep=1, format=",d")),
             color=alt.Color("colour:N", scale=None),
             tooltip=[
@@ -134,6 +134,11 @@ def bars_chart(bars: list[tuple[str, int, str, str]], palette: Palette, axis: st
         )
     )
     return dressed(chart, palette)
+
+
+def _angle(bars: list[tuple[str, int, str, str]]) -> int:
+    """Upright where the labels have room on a phone, else steep enough that none is left out."""
+    return 0 if sum(len(label) + 2 for label, *_ in bars) <= 40 else -60
 
 
 def dressed(chart: Any, palette: Palette) -> Any:

@@ -25,7 +25,7 @@ class Fact:
 class Verdict:
     """What queries that took no part say about the claim."""
 
-    contradicted: bool
+    tone: str  # good, caution, bad
     verdict: str
     sentence: str
 
@@ -86,9 +86,11 @@ def verdict_of(report: Report) -> Verdict | None:
         return None
     low, high = (quantity.shown(end) for end in check.interval)
     verdict = "Contradicted by these queries." if check.contradicted else "Not contradicted."
+    if check.same_data:
+        verdict = "No independent check: these are the calibration queries themselves."
     judge = "" if check.judge_difference is None else " surecut and ir-measures, evaluating separately, agree."
     return Verdict(
-        check.contradicted,
+        "bad" if check.contradicted else "caution" if check.same_data else "good",
         "Nothing was claimed." if report.certificate.status == "abstained" else verdict,
         f"{capital(quantity.name)} {quantity.shown(check.estimate)} on {check.queries:,} held-out queries, 90% "
         f"interval {low} to {high}; claimed {quantity.claim} {quantity.target(check.claimed)}. {check.mean_kept:,.1f} "
