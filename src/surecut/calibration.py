@@ -189,8 +189,12 @@ def prepare(data: Candidates, choices: Choices, fitted: Fitted) -> Prepared:
         choices.max_keep,
     )
     curves = in_test_order(curves, data)
-    capped = choices.max_keep is not None and bool(data.lengths.max() > choices.max_keep)
-    return Prepared(data, keys, curves, losses_of(choices, curves), capped)
+    return Prepared(data, keys, curves, losses_of(choices, curves), cuts_any(choices, data.lengths))
+
+
+def cuts_any(choices: Choices, lengths: Int64) -> bool:
+    """Does max_keep cut any of these lists? Then "keep everything" is a claim that has to be tested."""
+    return choices.max_keep is not None and bool(lengths.max() > choices.max_keep)
 
 
 def losses_of(choices: Choices, curves: Curves) -> Curves:

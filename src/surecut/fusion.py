@@ -28,9 +28,14 @@ def fused(retriever: Float32, reranker: Float64, beta: float) -> Float64:
 
 def fit_fusion(data: Candidates, measure: AnyMeasure) -> float:
     """The weight with the best mean measure of the unpruned list; the smallest one if several are."""
-    if not np.any(data.grades > 0):
-        raise InputError("no judged tuning query has a relevant candidate to fit the fusion weight on: give the weight")
+    refuse_without_relevant(bool(np.any(data.grades > 0)))
     return best_weight(values_by_weight(data, measure))
+
+
+def refuse_without_relevant(relevant: bool) -> None:
+    """Without a relevant candidate every weight is as good as any other."""
+    if not relevant:
+        raise InputError("no judged tuning query has a relevant candidate to fit the fusion weight on: give the weight")
 
 
 def values_by_weight(data: Candidates, measure: AnyMeasure) -> Float64:

@@ -37,6 +37,12 @@ def test_every_format_goes_to_a_file_or_to_standard_output(surecut, tmp_path, wr
     assert "written to" in told.err
 
 
+def test_the_name_of_the_file_says_the_format(surecut, tmp_path):
+    for name, begins in (("a.md", "| method"), ("a.tex", "% Claim"), ("a.csv", "calibrated_on"), ("a.json", "{")):
+        assert surecut("trials", *QUICK, "-o", name).status == 0
+        assert (tmp_path / name).read_text().startswith(begins)
+
+
 def test_a_method_of_ones_own_may_differ_in_anything_calibrate_takes(surecut):
     own = "steep=surecut:rule=softmax(scale=0.5, rank_prior=1),test=wsr,max-drop=10%,confidence=95%,min-keep=2"
     shown = surecut("trials", *QUICK, "--method", own, "--format", "csv")
@@ -105,6 +111,9 @@ def test_a_simulated_system_is_drawn_from_its_own_seed(surecut):
         ((*QUICK, "--queries", "5"), "add --simulated"),
         (("--calibrate-on", "example:scifact-bm25-bge"), "belong together"),
         ((), "give the data as"),
+        ((*QUICK, "-o", "found.xls"), "name the file .md, .tex, .csv or .json"),
+        ((*QUICK, "--method", "x=cec:rule=rank"), "'x': rule has no effect on paper"),
+        (("--calibrate-on", "example:scifact-bm25-bge", "--test-on", "example:scifact-bm25-bge"), "are the same"),
     ],
 )
 def test_a_slip_is_one_line(surecut, options, words):

@@ -6,13 +6,15 @@ import numpy as np
 import pytest
 
 import surecut as sc
+from surecut.calibration import preregistered_order
 from surecut.curves import measure_curves
 from surecut.fusion import final_scores
 from surecut.measures import as_measure
-from surecut.trials.drawing import redraw, split
+from surecut.trials.calibrating import calibrated
+from surecut.trials.drawing import draw, redraw, split
 from surecut.trials.methods import Method, contenders
 from surecut.trials.pool import Pool
-from surecut.trials.running import calibrated, run_trials
+from surecut.trials.running import run_trials
 
 METHODS = {
     "surecut": Method("surecut"),
@@ -31,6 +33,7 @@ METHODS = {
     "by rank": Method("by rank", options={"rule": "rank", "test": "wsr"}),
     "agreement": Method("agreement", options={"target": sc.agreement(0.5, k=5)}),
     "capped": Method("capped", options={"max_keep": 20, "target": sc.max_drop(0.6)}),
+    "capped too far": Method("capped too far", options={"max_keep": 2, "target": sc.max_drop(0.05)}),
     "appended": Method("appended", options={"tail": "append", "measure": "nDCG@10"}),
     "binary": Method("binary", options={"measure": "Success@5", "target": sc.at_least(0.4)}),
 }
@@ -48,11 +51,11 @@ def grouped(data):
     return data.with_groups({query: f"user-{number // 2}" for number, query in enumerate(data.query_ids)})
 
 
-def drawn_with_new_ids(data, draw):
-    """The drawn queries as a sample of its own, with ids that sort into the order of drawing."""
-    sample = data.take(draw.units)
+def drawn_with_new_ids(data, drawn):
+    """The drawn queries as a sample of its own, with ids that the tests look at in the order of drawing."""
+    sample = data.take(drawn.units)
     ids = np.array([f"draw-{number}" for number in range(len(sample))], dtype=object)
-    return replace(sample, query_ids=ids)
+    return replace(sample, query_ids=ids[preregistered_order(ids)])
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -60,46 +63,92 @@ def test_a_trial_finds_what_calibrate_finds_on_the_same_queries(data, name):
     (contender,) = contenders([METHODS[name]], COMMON, grouped=False)
     pool = Pool.of(data, "simulated", judged=True)
     for trial in range(3):
-        draw, left = split(pool, 300, seed=1, trial=trial)
-        fitted, decision = calibrated(contender, pool, draw)
-        certificate = sc.calibrate(data.take(draw.units), **{**COMMON, **METHODS[name].options})
-        assert decision.threshold == certificate.threshold
-        assert decision.status == certificate.status
-        assert decision.relaxed == certificate.relaxed
-        assert fitted.beta == certificate.fusion["beta"]
-        assert set(draw.units) | set(left) == set(range(600))
+        drawn, left = split(pool, 300, seed=1, trial=trial)
+        found = calibrated(contender, pool, drawn)
+        certificate = sc.calibrate(data.take(drawn.units), **{**COMMON, **METHODS[name].options})
+        assert found.decision.threshold == certificate.threshold
+        assert found.decision.status == certificate.status
+        assert found.decision.relaxed == certificate.relaxed
+        assert found.fitted.beta == certificate.fusion["beta"]
+        assert set(drawn.units) | set(left) == set(range(600))
+
+
+def test_a_cap_that_breaks_the_claim_is_found_out(data):
+    """Under a cap "keep everything" is a claim that has to be tested: the method above must abstain."""
+    assert sc.calibrate(data, **METHODS["capped too far"].options).status == "abstained"
 
 
 def test_units_of_a_trial_are_groups_where_there_are_groups(grouped):
     (contender,) = contenders(["surecut"], COMMON, grouped=True)
     pool = Pool.of(grouped, "simulated", judged=True)
     assert len(pool) == 300
-    draw, _ = split(pool, 150, seed=1, trial=0)
-    _, decision = calibrated(contender, pool, draw)
-    assert decision.threshold == sc.calibrate(grouped.take(pool.queries_of(draw.units)), **COMMON).threshold
+    drawn, _ = split(pool, 150, seed=1, trial=0)
+    found = calibrated(contender, pool, drawn)
+    assert found.decision.threshold == sc.calibrate(grouped.take(pool.queries_of(drawn.units)), **COMMON).threshold
 
 
-def test_draws_with_replacement_repeat_and_have_an_order_of_their_own(data):
+def test_draws_with_replacement_repeat_and_have_an_order_and_folds_of_their_own(data):
     pool = Pool.of(data, "simulated", judged=True)
-    draw = redraw(pool, 600, seed=0, trial=0)
-    assert len(set(draw.units)) < 450
-    assert not np.array_equal(draw.units, redraw(pool, 600, seed=0, trial=1).units)
+    drawn = redraw(pool, 600, seed=0, trial=0)
+    assert len(set(drawn.units)) < 450
+    assert not np.array_equal(drawn.units, redraw(pool, 600, seed=0, trial=1).units)
+    assert not np.array_equal(drawn.units, np.sort(drawn.units))
     again = redraw(pool, 600, seed=0, trial=0)
-    assert np.array_equal(draw.units, again.units)
-    assert np.array_equal(draw.place, again.place)
+    assert np.array_equal(drawn.units, again.units)
+    assert np.array_equal(drawn.place, again.place)
+    one, other = (drawn.place[drawn.units == unit] for unit in np.flatnonzero(np.bincount(drawn.units) > 1)[:2])
+    assert one[0] != one[1], "a unit that is drawn twice may calibrate once and tune once"
+    assert other[0] != other[1]
+    certifying, tuning = drawn.divided(0.2)
+    assert tuning.place.max() < 0.2 <= certifying.place.min()
+
+
+def test_the_two_draws_of_a_trial_have_nothing_to_do_with_one_another(data):
+    pool = Pool.of(data, "simulated", judged=True)
+    both = draw(pool, pool, (300, 300), seed=0, trial=0)
+    generator = np.random.default_rng([0, 0, 0])
+    assert np.array_equal(np.sort(both.split.units), np.sort(generator.permutation(600)[:300]))
+    assert not np.array_equal(both.redrawn.units, np.random.default_rng([0, 0, 0]).integers(0, 600, 300))
+
+
+@pytest.mark.parametrize("name", ["surecut", "mean", "by rank"])
+def test_a_sample_drawn_with_replacement_is_looked_at_in_the_order_of_drawing(data, name):
+    (contender,) = contenders([METHODS[name]], COMMON, grouped=False)
+    pool = Pool.of(data, "simulated", judged=True)
+    for trial in range(3):
+        drawn = redraw(pool, 400, seed=2, trial=trial)
+        certificate = sc.calibrate(drawn_with_new_ids(data, drawn), **{**COMMON, **METHODS[name].options})
+        assert calibrated(contender, pool, drawn).decision.threshold == certificate.threshold
 
 
 def test_what_a_trial_reports_is_what_the_survivors_of_the_test_queries_are(data):
     found = run_trials(data, ["surecut"], trials=2, calibration=250, test=200, seed=3, **COMMON)
     pool = Pool.of(data, "simulated", judged=True)
     for outcome in found.blocks[0].outcomes[0]:
-        draw, left = split(pool, 250, seed=3, trial=outcome.trial)
-        certificate = sc.calibrate(data.take(draw.units), **COMMON)
+        drawn, left = split(pool, 250, seed=3, trial=outcome.trial)
+        certificate = sc.calibrate(data.take(drawn.units), **COMMON)
         check = certificate.check(data.take(left[:200]), any_length=True)
         assert outcome.measure == pytest.approx(check.mean_pruned, abs=1e-12)
         assert outcome.size == pytest.approx(check.mean_kept, abs=1e-12)
         assert outcome.median_kept == pytest.approx(check.kept_quantiles["p50"], abs=0.5)
         assert outcome.holds_on_batch == (check.estimate <= 0.2)
+
+
+def test_with_groups_sizes_are_of_queries_and_measures_of_groups():
+    whole = sc.simulate("dense-electra", 600, 60, seed=4)
+    sizes = np.tile([1, 1, 4], 100)  # the first 100 groups have one query, ...
+    groups = np.repeat(np.arange(300), sizes)
+    data = whole.with_groups({query: f"user-{group}" for query, group in zip(whole.query_ids, groups, strict=True)})
+    found = run_trials(data, ["surecut"], trials=2, calibration=150, test=100, seed=3, **COMMON)
+    pool = Pool.of(data, "simulated", judged=True)
+    assert (found.queries, found.units) == (600, 300)
+    for outcome in found.blocks[0].outcomes[0]:
+        drawn, left = split(pool, 150, seed=3, trial=outcome.trial)
+        certificate = sc.calibrate(data.take(pool.queries_of(drawn.units)), **COMMON)
+        check = certificate.check(data.take(pool.queries_of(left[:100])))
+        assert outcome.measure == pytest.approx(check.mean_pruned, abs=1e-12)
+        assert outcome.size == pytest.approx(check.mean_kept, abs=1e-12)
+        assert outcome.median_kept == pytest.approx(check.kept_quantiles["p50"], abs=0.5)
 
 
 def test_coverage_of_the_truth_is_about_the_whole_pool(data):
@@ -144,6 +193,35 @@ def test_the_published_procedure_reports_its_corrected_confidence(data):
     assert empirical.confidence is None
 
 
+@pytest.mark.parametrize("test", ["hedge", "clt"])
+def test_a_relaxed_target_is_held_against_what_it_was_relaxed_to(data, test):
+    hard = Method("hard", options={"target": sc.at_least(0.8), "if_unreachable": "relax-target", "test": test})
+    found = run_trials(data, [hard], trials=3, calibration=250, test=200)
+    (row,) = found.blocks[0].methods
+    assert row.abstained == 0
+    assert row.true_coverage == 1.0, "0.8 is far from true, what it was relaxed to is not"
+    assert row.confidence == 0.9
+
+
+def test_a_relaxed_confidence_promises_none(data):
+    hard = {"target": sc.at_least(0.45), "if_unreachable": "relax-confidence"}
+    found = run_trials(data, ["surecut"], trials=6, calibration=250, test=200, **hard)
+    outcomes = found.blocks[0].outcomes[0]
+    assert {each.status for each in outcomes} >= {"relaxed-confidence"}
+    assert all((each.confidence is None) == (each.status == "relaxed-confidence") for each in outcomes)
+
+
+def test_no_query_calibrates_and_tests_in_one_trial_though_two_pools_share_it(data):
+    other = replace(data.take(np.arange(100, 600)), reranker=-data.reranker[100 * 60 :])
+    found = run_trials(data, ["est"], test_on=other, trials=3, calibration=200, test=300, **COMMON)
+    assert found.shared == 500
+    pools = Pool.of(data, "one", judged=True), Pool.of(other, "other", judged=True)
+    for trial in range(3):
+        drawn = draw(*pools, (200, 300), seed=0, trial=trial)
+        assert not set(pools[0].ids[drawn.split.units]) & set(pools[1].ids[drawn.tested])
+        assert 100 < drawn.tested.size <= 300
+
+
 def test_on_other_data_the_claims_of_both_sources_are_held_against_the_target(data):
     other = sc.simulate("bm25-bert", 500, 60, seed=1)
     found = run_trials(data, ["surecut"], test_on=other, names=("here", "there"), trials=4, **COMMON)
@@ -171,12 +249,33 @@ def test_sizes_are_the_papers_or_in_its_proportion(data):
         ({"methods": []}, "at least one method"),
         ({"methods": ["surecut", "surecut"]}, "named twice"),
         ({"methods": ["surcut"]}, "did you mean 'surecut'"),
-        ({"methods": [METHODS["fitted weight"]], "calibration": 32}, "too few queries to set some aside"),
+        ({"methods": [METHODS["fitted weight"]], "calibration": 32}, "'fitted weight': too few queries to set some"),
+        ({"methods": [Method("shallow", options={"depth": 20})]}, "'shallow': all methods see the same lists"),
+        ({"methods": [Method("odd", options={"procedure": "paper", "rule": "rank"})]}, "rule has no effect on paper"),
+        ({"methods": [Method("odd", options={"procedure": "est", "test": "wsr"})]}, "test has no effect on est"),
+        ({"tune": None}, "unknown option 'tune'"),
+        ({"names": ["one", "two"]}, "2 names for 1 sets of data"),
     ],
 )
 def test_what_cannot_be_tried_is_refused(data, options, words):
     with pytest.raises(sc.InputError, match=words):
         run_trials(data, **{"trials": 1, **COMMON, **options})
+
+
+def test_the_target_is_that_of_calibrate_if_none_is_given(data):
+    found = run_trials(data, ["est"], trials=1, calibration=250, test=200)
+    assert found.blocks[0].methods[0].claim == "mean RR@10 is at most 1% below reranking everything"
+
+
+def test_the_same_data_twice_are_refused(data):
+    with pytest.raises(sc.InputError, match="are the data to calibrate on"):
+        run_trials(data, ["est"], test_on=data, trials=1, **COMMON)
+
+
+def test_a_weight_that_calibrate_would_not_fit_is_not_fitted(data):
+    unjudged = replace(data, grades=np.full_like(data.grades, -1), judged=np.zeros_like(data.judged))
+    with pytest.raises(sc.InputError, match="'surecut': no judged tuning query has a relevant candidate"):
+        run_trials(unjudged, ["surecut"], trials=1, target=sc.agreement(0.5), fusion="fit")
 
 
 def test_longer_lists_than_were_calibrated_on_are_refused(data):

@@ -114,16 +114,20 @@ def trials(
         typer.Option("-o", "--output", metavar="FILE", help="Where to write it.", rich_help_panel=o.OUTPUT),
     ] = None,
     shown_as: Annotated[
-        str, typer.Option("--format", metavar="|".join(_SHOWN), help="How to show it.", rich_help_panel=o.OUTPUT)
-    ] = "rich",
+        str | None,
+        typer.Option(
+            "--format",
+            metavar="|".join(_SHOWN),
+            help="How to show it (rich, or by the name of the file).",
+            rich_help_panel=o.OUTPUT,
+        ),
+    ] = None,
     json: o.Json = False,
 ) -> None:
     from surecut.cli.watching import watching
     from surecut.trials.running import DEFAULT_METHODS, run_trials
 
-    shown_as = "json" if json else shown_as
-    if shown_as not in _SHOWN:
-        raise InputError(unknown("format", shown_as, list(_SHOWN)))
+    form = "json" if json else _format(shown_as, output)
     common = {
         "measure": measure,
         "target": chosen_target(at_least, max_drop, max_drop_abs, agreement),
@@ -152,7 +156,19 @@ def trials(
             watch=watch,
             **common,
         )
-    _show(found, shown_as, output)
+    _show(found, form, output)
+
+
+def _format(shown_as: str | None, output: Path | None) -> str:
+    """As asked for, else by the file's name, else for the terminal."""
+    if shown_as is None and output is not None:
+        suffix = output.suffix.lower().removeprefix(".")
+        shown_as = {"tex": "latex", "markdown": "md"}.get(suffix, suffix)
+        if shown_as not in _SHOWN[1:]:
+            raise InputError(f"{output}: name the file .md, .tex, .csv or .json, or add --format")
+    if shown_as is not None and shown_as not in _SHOWN:
+        raise InputError(unknown("format", shown_as, list(_SHOWN)))
+    return shown_as or "rich"
 
 
 def _pools(
@@ -177,6 +193,8 @@ def _pools(
             data = simulate(system, _QUERIES if queries is None else queries, reading["depth"] or _DEPTH, seed)
         return [(f"simulated {system}", data)]
     if domains[0] is not None and domains[1] is not None:
+        if domains[0] == domains[1]:
+            raise InputError("--calibrate-on and --test-on are the same: give others, or one --table")
         names = [_name(domains[0]), _name(domains[1])]
         if names[0] == names[1]:
             names = [domains[0], domains[1]]

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from surecut.arrays import Bool, Float64, Int64
+from surecut.errors import InputError
 from surecut.trials.pool import Pool
 
 _SPLIT, _REDRAW = 0, 1
@@ -27,6 +28,29 @@ class Draw:
 
     def _where(self, chosen: Bool) -> "Draw":
         return Draw(self.units[chosen], self.place[chosen])
+
+
+@dataclass(frozen=True, eq=False)
+class Drawn:
+    """What every method gets in one trial."""
+
+    trial: int
+    split: Draw  # without replacement
+    tested: Int64  # units of the pool that is tested, none of which calibrates in `split`
+    redrawn: Draw  # with replacement
+
+
+def draw(source: Pool, target: Pool, sizes: tuple[int, int], seed: int, trial: int) -> Drawn:
+    """Calibration units of one pool, and test units of the same or of another one that may share queries with it."""
+    calibration, test = sizes
+    calibrating, left = split(source, calibration, seed, trial)
+    if target is not source:
+        seen = set(source.ids[calibrating.units])
+        left = split(target, calibration, seed, trial)[1]
+        left = left[[unit not in seen for unit in target.ids[left]]]
+        if left.size == 0:
+            raise InputError(f"every test query of {target.name} calibrates too: ask for fewer with --calibration")
+    return Drawn(trial, calibrating, left[:test], redraw(source, calibration, seed, trial))
 
 
 def split(pool: Pool, calibration: int, seed: int, trial: int) -> tuple[Draw, Int64]:

@@ -2,12 +2,13 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from inspect import signature
 from typing import Any
 
 from surecut.choices import Choices, resolve
 from surecut.errors import InputError
 from surecut.measures import AnyMeasure, as_measure
-from surecut.registry import Registry
+from surecut.registry import Registry, unknown
 
 
 @dataclass(frozen=True)
@@ -61,10 +62,27 @@ def contenders(methods: Iterable[str | Method], common: Mapping[str, Any], group
     for name in names:
         if names.count(name) > 1:
             raise InputError(f"method '{name}' is named twice: give the second one another name")
-    found = []
-    for method in chosen:
-        options = {**common, **method.options}
-        found.append(
-            Contender(method.name, resolve(grouped=grouped, **options), as_measure(options.get("measure", "RR@10")))
-        )
-    return found
+    return [_contender(method, common, grouped) for method in chosen]
+
+
+def _contender(method: Method, common: Mapping[str, Any], grouped: bool) -> Contender:
+    """A method with its own options on top of the common ones."""
+    options = {**common, **method.options}
+    for name in options:
+        if name not in _KNOWN:
+            raise InputError(f"method '{method.name}': {unknown('option', name, _KNOWN)}")
+    if "depth" in method.options:
+        raise InputError(f"method '{method.name}': all methods see the same lists: give the depth for all of them")
+    for name in _WITHOUT_EFFECT.get(str(options.get("procedure", "walk")), ()):
+        if name in method.options:
+            raise InputError(f"method '{method.name}': {name} has no effect on {options['procedure']}: leave it out")
+    return Contender(method.name, resolve(grouped=grouped, **options), as_measure(options.get("measure", "RR@10")))
+
+
+_KNOWN = [name for name in signature(resolve).parameters if name != "grouped"]
+_WITHOUT_EFFECT = {
+    "paper": ("rule", "test", "grid", "tune_fraction", "if_unreachable"),
+    "est": ("test", "confidence", "grid", "if_unreachable"),
+    "ert": ("rule", "test", "confidence", "grid", "if_unreachable"),
+}
+"""Arguments of `calibrate` that a procedure pays no heed to."""

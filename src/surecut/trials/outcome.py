@@ -76,12 +76,9 @@ class Block:
 
     calibrated_on: str
     tested_on: str
+    in_domain: bool  # are they the same pool?
     methods: Sequence[Summary]
     outcomes: Sequence[Sequence[Outcome]]  # for each method, by trial
-
-    @property
-    def in_domain(self) -> bool:
-        return self.calibrated_on == self.tested_on
 
 
 @dataclass(frozen=True)
@@ -99,8 +96,10 @@ class Trials:
     test: int
     seed: int
     queries: int  # in the pool that the truth is about
+    units: int  # that they are drawn by: queries, or groups of them
     mean_candidates: float
     differences: Sequence[str]  # between calibration and test data, in words
+    shared: int  # units that are in both
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain values, thresholds as certificates write them."""

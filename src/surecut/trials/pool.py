@@ -7,13 +7,13 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from surecut.arrays import Array, Float64, Int64
+from surecut.arrays import Array, Float64, Int64, Strings
 from surecut.calibration import Fitted, preregistered_order
-from surecut.candidates import Candidates, offsets_of
+from surecut.candidates import Candidates, counts_by_query, offsets_of
 from surecut.choices import Choices
 from surecut.curves import ChangePoints, Curves, change_points
 from surecut.folding import enough, judged_only, tuning_place
-from surecut.fusion import best_weight, final_scores, values_by_weight
+from surecut.fusion import best_weight, final_scores, refuse_without_relevant, values_by_weight
 from surecut.kernels.keys import kept_at
 from surecut.measures import NO_CUTOFF, AnyMeasure
 from surecut.rules import Rule
@@ -35,6 +35,7 @@ class Pool:
 
     name: str
     data: Candidates
+    ids: Strings  # of the units
     unit_of: Int64  # of each query
     members: Int64  # queries by unit
     member_offsets: Int64
@@ -56,6 +57,7 @@ class Pool:
         return cls(
             name,
             usable,
+            ids,
             unit_of,
             np.argsort(unit_of, kind="stable"),
             offsets_of(np.bincount(unit_of)),
@@ -76,6 +78,8 @@ class Pool:
 
     def weight(self, queries: Int64, measure: AnyMeasure) -> float:
         """The fusion weight that is best for some queries."""
+        relevant = self._once("relevant", lambda: counts_by_query(self.data.grades > 0, self.data.offsets))
+        refuse_without_relevant(bool(relevant[queries].any()))
         values = self._once(("weights", measure), lambda: values_by_weight(self.data, measure))
         return best_weight(values[:, queries])
 

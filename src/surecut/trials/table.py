@@ -8,7 +8,7 @@ from dataclasses import asdict, fields
 from surecut.markdown import pipe_table
 from surecut.trials.outcome import Block, Summary, Trials
 
-_LATEX = str.maketrans({c: f"\\{c}" for c in "%&_#$"})
+_LATEX = str.maketrans({c: f"\\{c}" for c in "%&_#${}"} | {"\\": r"\textbackslash{}", "^": r"\^{}", "~": r"\~{}"})
 
 
 def headings(trials: Trials) -> list[str]:
@@ -62,13 +62,20 @@ def notes(trials: Trials) -> list[str]:
     claim = trials.blocks[0].methods[0].claim
     wanted = [] if several_claims(trials) else [f"Claim: {claim}."]
     noise = (0.9 * 0.1 / trials.trials) ** 0.5
+    grouped = trials.units != trials.queries
+    kind = "groups of queries" if grouped else "queries"
+    pool = (
+        f"{trials.queries:,} queries in {trials.units:,} groups, each counting once"
+        if grouped
+        else (f"{trials.queries:,} queries")
+    )
     lines = [
         *wanted,
-        f"{trials.trials:,} trials, {trials.calibration:,} calibration and {trials.test:,} test queries, "
+        f"{trials.trials:,} trials, {trials.calibration:,} calibration and {trials.test:,} test {kind}, "
         f"seed {trials.seed}; a true coverage of .90 is seen as .90 +- {noise:.2f} (one standard error).",
-        f"coverage, truth: sample drawn with replacement, claim held against all {trials.queries:,} queries; "
-        "coverage, batch: the paper's, against the test queries of a split, which have noise of their own. "
-        "An abstention claims nothing and counts as covered.",
+        f"coverage, truth: sample drawn with replacement, claim held against all {pool}; "
+        f"coverage, batch: the paper's, against the test {kind} of a split, which have noise of their own. "
+        "An abstention claims nothing and counts as covered; a relaxed target counts as what it was relaxed to.",
         "confidence: as promised, after the corrections of the published procedure; - promises none. "
         "size: candidates reranked for a test query, its mean and median over the trials; speed-up: all over those.",
     ]
@@ -78,6 +85,7 @@ def notes(trials: Trials) -> list[str]:
             "queries of the target. The other block breaks exchangeability: no guarantee covers it."
         )
         lines.append(_difference(trials))
+        lines += [_overlap(trials)] if trials.shared else []
     return lines
 
 
@@ -88,6 +96,13 @@ def _difference(trials: Trials) -> str:
     return (
         f"Warning: {one} and {other} differ: {'; '.join(trials.differences)}. What is certified on the one is not "
         "certified on the other."
+    )
+
+
+def _overlap(trials: Trials) -> str:
+    return (
+        f"{trials.shared:,} queries or groups are in both; no test batch holds one that calibrates in the same trial, "
+        "so it may be smaller than said."
     )
 
 
