@@ -38,6 +38,18 @@ def test_a_stronger_claim_that_keeps_no_more_is_no_setback():
     assert len(setbacks(OLD, cheaper, 0.01)) == 1
 
 
+def test_what_was_relaxed_counts_as_what_it_was_relaxed_to():
+    hard = {"target": sc.at_least(0.6), "if_unreachable": "relax-target"}
+    old = sc.calibrate(DATA, **hard)
+    assert old.status == "relaxed-target"
+    weaker = replace(old, relaxed={"value": old.relaxed["value"] - 0.1})
+    assert any("it claims less" in reason for reason in setbacks(old, weaker, 0.1))
+    assert setbacks(weaker, old, 0.1) == []
+    nothing = sc.calibrate(DATA, target=sc.at_least(0.6))
+    assert any("the new one is abstained" in reason for reason in setbacks(old, nothing, 0.1))
+    assert setbacks(nothing, old, 0.1) == []
+
+
 def test_a_floor_claims_more_the_higher_it_is():
     low, high = (sc.calibrate(DATA, target=sc.at_least(value)) for value in (0.2, 0.25))
     assert any("it claims less" in reason for reason in setbacks(high, low, 10.0))

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import surecut as sc
+from surecut.folding import in_tuning_fold
 from surecut.rederiving import rederive
 
 
@@ -54,6 +55,40 @@ def test_a_certificate_leads_back_to_its_calibration(name):
     assert again.fitted.beta == certificate.fusion["beta"]
     assert again.prepared.data.fingerprint() == certificate.calibration["fingerprint"]
     assert again.prepared.curves.full.mean() == certificate.calibration["mean_full"]
+
+
+def longer_lists(data, queries):
+    """The same data, with some queries' lists doubled in length."""
+    lengths = data.lengths
+    keep = np.minimum(lengths, 20)
+    keep[queries] = lengths[queries]
+    rank = np.arange(data.retriever.size) - np.repeat(data.offsets[:-1], lengths)
+    stays = rank < np.repeat(keep, lengths)
+    return sc.Candidates.from_arrays(
+        data.retriever[stays],
+        data.reranker[stays],
+        np.maximum(data.grades[stays], 0),
+        offsets=np.concatenate(([0], np.cumsum(keep))),
+        query_ids=data.query_ids,
+    )
+
+
+def test_the_longest_list_may_lie_in_the_tuning_fold():
+    tuning = in_tuning_fold(DATA, 0.2)
+    data = longer_lists(DATA, tuning)
+    certificate = sc.calibrate(data, rule="softmax-fitted", **DROP)
+    assert certificate.depth == 20
+    assert rederive(certificate, data).decision.threshold == certificate.threshold
+    cut = sc.calibrate(data, rule="softmax-fitted", depth=20, **DROP)
+    assert rederive(cut, data).decision.threshold == cut.threshold
+    assert cut.threshold != certificate.threshold
+
+
+def test_a_tuning_table_may_have_longer_lists():
+    tune, data = DATA.split((0.3, 0.7))
+    certificate = sc.calibrate(data.cut(20), tune=tune, rule="softmax-fitted", **DROP)
+    again = rederive(certificate, data.cut(20), tune=tune)
+    assert again.decision.threshold == certificate.threshold
 
 
 def test_the_cases_reach_every_status():

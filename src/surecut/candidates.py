@@ -223,6 +223,11 @@ class Candidates:
         """
         return combine_digests(self.query_ids, self._query_digests())
 
+    def shared_with(self, other: "Candidates") -> int:
+        """How many of the queries here are there too: the same id, scores and judgements."""
+        there = set(zip(other.query_ids, other._query_digests(), strict=True))
+        return sum(each in there for each in zip(self.query_ids, self._query_digests(), strict=True))
+
     def _query_digests(self) -> list[bytes]:
         retriever = self.retriever.astype("<f4", copy=False).data.cast("B")
         reranker = memoryview(b"")

@@ -36,19 +36,30 @@ def flat(record: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 
 def _claims_less(old: Certificate, new: Certificate) -> Iterator[str]:
-    if old.certified and not new.certified:
-        yield f"the old one is certified, the new one is {new.status}"
+    was, now = _claimed(old), _claimed(new)
+    if was is None:
+        return  # nothing is less than nothing
+    if now is None or (old.certified and not new.certified):
+        yield f"the old one is {old.status}, the new one is {new.status}"
     about = [(each.measure, each.target["kind"], each.target.get("k")) for each in (old, new)]
     if about[0] != about[1]:
         yield "they claim different things: " + " and ".join(f"{kind} of {measure}" for measure, kind, _ in about)
         return
-    was, now = float(old.target["value"]), float(new.target["value"])
-    if now < was if _RISING[old.target["kind"]] else now > was:
+    if now is not None and (now < was if _RISING[old.target["kind"]] else now > was):
         yield f"it claims less: {old.target['kind']} {now:g} instead of {was:g}"
     if new.confidence < old.confidence:
         yield f"it is less sure: confidence {new.confidence:g} instead of {old.confidence:g}"
     if new.depth < old.depth:
         yield f"it is about shorter lists: depth {new.depth:,} instead of {old.depth:,}"
+
+
+def _claimed(certificate: Certificate) -> float | None:
+    """The value that is certified: the target's, or the one it was relaxed to."""
+    if certificate.certified:
+        return float(certificate.target["value"])
+    if certificate.status == "relaxed-target" and certificate.relaxed is not None:
+        return float(certificate.relaxed["value"])
+    return None
 
 
 def _keeps_more(old: Certificate, new: Certificate, kept_rise: float) -> Iterator[str]:

@@ -10,6 +10,11 @@ def pipe_table(columns: Sequence[str], rows: Iterable[Sequence[str]], left: int 
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
+def plain(text: str) -> str:
+    """Text on one line that no reader takes for HTML."""
+    return " ".join(text.replace("&", "&amp;").replace("<", "&lt;").split())
+
+
 def _cell(text: str) -> str:
     """A cell that stays one, whatever a query is called."""
-    return " ".join(text.replace("&", "&amp;").replace("<", "&lt;").replace("|", "\\|").split())
+    return plain(text).replace("|", "\\|")

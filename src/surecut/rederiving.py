@@ -60,7 +60,24 @@ def rederive(
     declared = declared_measure(certificate, measure)
     choices = _choices(certificate, _target(certificate, loss), declared, tune_fraction, max_keep, data)
     _refuse_what_is_missing(certificate, tune, max_keep)
-    own, other = data.cut(certificate.depth), None if tune is None else tune.cut(certificate.depth)
+    for depth in _possible_depths(certificate, data, tune):
+        own, other = data.cut(depth), None if tune is None else tune.cut(depth)
+        try:
+            return _calibrated_again(certificate, choices, declared, own, other)
+        except InputError as error:
+            failed = error
+    raise failed
+
+
+def _possible_depths(certificate: Certificate, data: Candidates, tune: Candidates | None) -> tuple[int | None, ...]:
+    """A certificate does not say whether its depth was asked for, or is that of its longest list."""
+    longest = max(int(each.lengths.max(initial=0)) for each in (data, tune) if each is not None)
+    return (None, certificate.depth) if longest > certificate.depth else (certificate.depth,)
+
+
+def _calibrated_again(
+    certificate: Certificate, choices: Choices, declared: Any, own: Candidates, other: Candidates | None
+) -> Rederived:
     assessed = certificate.procedure == "assess"
     folds = _assessed_folds(own, choices, other, certificate) if assessed else fold(own, choices, other)
     _refuse_other_data(certificate, folds.calibration)

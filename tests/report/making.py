@@ -13,7 +13,8 @@ def misses_the_first_three(grades: np.ndarray, missed: np.ndarray) -> float:
     return 0.0 if np.any(grades[:3] > 0) else 1.0
 
 
-DATA, HELD_OUT = sc.simulate(queries=800, depth=40, seed=1).split((0.6, 0.4))
+WHOLE = sc.simulate(queries=800, depth=40, seed=1)
+DATA, HELD_OUT = WHOLE.split((0.6, 0.4))
 GROUPED = DATA.with_groups({query: f"g{place // 3}" for place, query in enumerate(DATA.query_ids)})
 DROP = {"target": sc.max_drop(0.05)}
 

@@ -9,7 +9,8 @@ import pytest
 import surecut as sc
 from surecut.bounds import TESTS
 from surecut.checking import check
-from surecut.report.bounding import bound_at
+from surecut.claims import bound_for_reading
+from surecut.rederiving import rederive
 from surecut.report.explorer import target_values
 from surecut.report.gathering import gather
 from tests.report.making import CASES, DATA, HELD_OUT, assessed, certificate, loss_of, report
@@ -96,12 +97,41 @@ def test_the_curve_runs_from_the_least_to_everything_through_the_certificate(nam
 def test_a_bound_is_the_test_inverted_from_the_weakest_claim():
     measured, full = np.full(400, 0.62), np.full(400, 0.65)
     hedge, target = TESTS["hedge"], sc.max_drop(0.1)
-    bound = bound_at(target, measured, full, hedge, 0.1)
+    bound = bound_for_reading(target, measured, full, hedge, 0.1)
     assert bound is not None
     assert hedge.decision(target.variable_at(bound, measured, full), target.level_at(bound), 0.1)
     tighter = bound - 0.00025
     assert not hedge.decision(target.variable_at(tighter, measured, full), target.level_at(tighter), 0.1)
-    assert bound_at(sc.at_least(0.5), np.zeros(50), np.ones(50), hedge, 0.1) is None
+    assert bound_for_reading(sc.at_least(0.5), np.zeros(50), np.ones(50), hedge, 0.1) is None
+
+
+def test_a_bound_stops_at_the_first_value_that_is_not_shown():
+    class Gap:
+        """A test that shows every value but one."""
+
+        @staticmethod
+        def decision(x, level, delta):
+            return abs(level - sc.at_least(0.4).level) > 1e-9
+
+    assert bound_for_reading(sc.at_least(0.5), np.ones(9), np.ones(9), Gap, 0.1) == pytest.approx(0.399)
+
+
+@pytest.mark.parametrize("name", ["drop", "several starts", "rank"])
+def test_bounds_of_the_curve_have_the_confidence_that_is_written_on_them(name):
+    again = rederive(certificate(name), DATA)
+    choices, curves = again.choices, again.prepared.curves
+    for point in report(name).tradeoff.rule[::20]:
+        x, full = curves.at(point.threshold), curves.full
+        assert point.bound == bound_for_reading(choices.target, x, full, choices.test, 1 - certificate(name).confidence)
+
+
+def test_the_ceiling_counts_what_the_measure_calls_relevant():
+    graded = sc.simulate("graded", queries=300, depth=30, seed=1)
+    strict, lax = (
+        gather(sc.calibrate(graded, measure=measure, target=sc.max_drop(0.3)), graded).data.ceiling
+        for measure in ("RR(rel=3)@10", "RR@10")
+    )
+    assert strict.reachable < lax.reachable
 
 
 @pytest.mark.parametrize("name", [*CASES])

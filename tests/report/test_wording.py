@@ -2,9 +2,11 @@
 
 import pytest
 
+from surecut.report.figures import make_figures
+from surecut.report.palette import PAPER
 from surecut.report.quantities import confidence_shown
-from surecut.report.wording import explorer_warning, promise_of
-from tests.report.making import CASES, certificate
+from surecut.report.wording import explorer_caveat, promise_of
+from tests.report.making import CASES, assessed, certificate, report
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -21,8 +23,38 @@ def test_only_a_certificate_that_certifies_promises_something(name):
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_the_explorer_warns_where_no_cell_certifies(name):
-    assert (explorer_warning(certificate(name)) is None) == (certificate(name).status != "uncertified")
+def test_no_cell_is_called_valid_where_none_certifies(name):
+    caveat = explorer_caveat(certificate(name))
+    assert ("valid" in caveat.text) == (certificate(name).status != "uncertified")
+    assert caveat.tone == ("bad" if certificate(name).status == "uncertified" else "caution")
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("drop", "where the walk from “keep everything” stopped"),
+        ("several starts", "the farthest that any of 3 walks came"),
+        ("EST", "it is not certified"),
+        ("published", "it is not certified"),
+        ("clt", "only approximate (clt)"),
+        ("abstained", "No threshold is certified."),
+        ("relaxed target", "nothing is pruned"),
+    ],
+)
+def test_a_figure_says_how_its_threshold_was_chosen(name, words):
+    assert words in make_figures(report(name), PAPER)[0].caption
+
+
+def test_a_cut_fixed_in_advance_is_no_walk():
+    assert "fixed in advance" in make_figures(assessed(), PAPER)[0].caption
+
+
+def test_a_loss_that_rises_is_worse():
+    figure = make_figures(report("loss"), PAPER)[-1]
+    hit = report("loss").changes.worst[0]
+    assert hit.pruned > hit.full, "the worst-hit query has the larger loss when pruned"
+    assert "queries are worse off" in figure.caption
+    assert "−1.0 to −0.9" in {row[0] for row in figure.rows}
 
 
 def test_a_relaxed_target_promises_the_weaker_claim():

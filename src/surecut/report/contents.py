@@ -25,6 +25,7 @@ class Fact:
 class Verdict:
     """What queries that took no part say about the claim."""
 
+    title: str
     tone: str  # good, caution, bad
     verdict: str
     sentence: str
@@ -85,14 +86,21 @@ def verdict_of(report: Report) -> Verdict | None:
     if check is None:
         return None
     low, high = (quantity.shown(end) for end in check.interval)
-    verdict = "Contradicted by these queries." if check.contradicted else "Not contradicted."
-    if check.same_data:
-        verdict = "No independent check: these are the calibration queries themselves."
+    title, tone, verdict = "On queries it has not seen", "good", "Not contradicted."
+    if report.seen:
+        seen = "all of these" if report.seen >= check.queries else f"{report.seen:,} of these {check.queries:,}"
+        title, tone = "A check, but not an independent one", "caution"
+        verdict = f"The certificate was made from {seen} queries itself."
+    if check.contradicted:
+        tone, verdict = "bad", "Contradicted by these queries."
+    if report.certificate.status == "abstained":
+        verdict = "Nothing was claimed."
     judge = "" if check.judge_difference is None else " surecut and ir-measures, evaluating separately, agree."
     return Verdict(
-        "bad" if check.contradicted else "caution" if check.same_data else "good",
-        "Nothing was claimed." if report.certificate.status == "abstained" else verdict,
-        f"{capital(quantity.name)} {quantity.shown(check.estimate)} on {check.queries:,} held-out queries, 90% "
+        title,
+        tone,
+        verdict,
+        f"{capital(quantity.name)} {quantity.shown(check.estimate)} on {check.queries:,} queries, 90% "
         f"interval {low} to {high}; claimed {quantity.claim} {quantity.target(check.claimed)}. {check.mean_kept:,.1f} "
         f"of {check.mean_candidates:,.1f} candidates kept.{judge}",
     )
@@ -103,7 +111,7 @@ def cell_of(report: Report, outcome: Outcome) -> Cell:
     certificate, mean = report.certificate, float(report.certificate.calibration["mean_candidates"])
     standing = STANDINGS[outcome.status]
     status = f"{standing.sign} {standing.badge}"
-    if outcome.relaxed is not None and "value" in outcome.relaxed:
+    if outcome.status == "relaxed-target" and outcome.relaxed is not None:
         status += f" to {report.quantity.target(outcome.relaxed['value'])}"
     return Cell(
         status,
@@ -155,8 +163,8 @@ def worst_rows(report: Report) -> list[tuple[str, ...]]:
 
 def worst_caption(report: Report) -> str:
     lost, shown = report.changes.lost, min(WORST, report.changes.lost)
-    which = "All of them" if shown == lost else f"The {shown} that lose most"
-    return f"{lost:,} of {report.changes.queries:,} queries lose some {report.certificate.measure}. {which}:"
+    which = "All of them, the worst first" if shown == lost else f"The {shown} that lose most"
+    return f"{lost:,} of {report.changes.queries:,} queries are worse off. {which}:"
 
 
 def thin_judgements_of(report: Report) -> str | None:
@@ -204,7 +212,8 @@ def _method_rows(report: Report) -> Iterator[tuple[str, str]]:
     yield "test", f"{test} ({certificate.procedure}, {grid})"
     if certificate.tune is not None:
         purposes = ", ".join(certificate.tune["for"])
-        yield "tuned on", f"{certificate.tune['queries']:,} other queries ({certificate.tune['source']}): {purposes}"
+        which = "of these queries" if certificate.tune["source"] == "calibration" else "other queries"
+        yield "tuned on", f"{certificate.tune['queries']:,} {which} ({certificate.tune['source']}): {purposes}"
 
 
 def _identity_rows(report: Report) -> Iterator[tuple[str, str]]:

@@ -1,7 +1,9 @@
 """The explorer: the certificate for other targets and confidences, over a grid that no label had a say in.
 
-Every cell is what `calibrate` returns for that target and confidence. Whoever picks a target after looking at
-them all needs the error probability divided by the number of targets, so that is computed beside it.
+Every cell is what `calibrate` returns for that target and confidence, with the certificate's other choices. Whoever
+picks a target after looking at them all needs the error probability divided by the number of targets, so that is
+computed beside it. (If the target was met, a certificate does not tell what was to happen if it is not; then a cell
+that does not meet its target abstains.)
 """
 
 from collections.abc import Mapping
@@ -9,8 +11,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from surecut.calibration import Decision, decide, quantiles
+from surecut.claims import bound_for_reading
 from surecut.rederiving import Rederived
-from surecut.report.bounding import bound_at
 from surecut.targets import Target
 from surecut.watching import SILENT, Watch
 
@@ -47,9 +49,15 @@ class Explorer:
     alone: tuple[tuple[Outcome, ...], ...]
     divided: tuple[tuple[Outcome, ...], ...]
 
-    def divided_confidence(self, confidence: float) -> float:
-        """At which each cell is certified, so that all targets hold together with this confidence."""
-        return 1.0 - (1.0 - confidence) / len(self.targets)
+    @property
+    def divided_confidences(self) -> tuple[float, ...]:
+        """At which each cell is certified, so that all targets hold together with the confidence asked for."""
+        return tuple(divided(confidence, len(self.targets)) for confidence in self.confidences)
+
+
+def divided(confidence: float, count: int) -> float:
+    """The confidence at which each of several claims must hold, so that all hold together with this one."""
+    return 1.0 - (1.0 - confidence) / count
 
 
 def target_values(target: Target) -> tuple[float, ...]:
@@ -69,14 +77,17 @@ def explore(rederived: Rederived, watch: Watch = SILENT) -> Explorer:
     targets = target_values(choices.target)
     confidences = tuple(sorted({*CONFIDENCES, choices.confidence}))
     watch.stage("certificates", total=2 * len(targets) * len(confidences))
-    explorer = Explorer(
-        targets, confidences, (confidences.index(choices.confidence), targets.index(choices.target.value)), (), ()
+
+    def outcomes(level: float) -> tuple[Outcome, ...]:
+        return tuple(_outcome(rederived, value, level, watch) for value in targets)
+
+    return Explorer(
+        targets,
+        confidences,
+        own=(confidences.index(choices.confidence), targets.index(choices.target.value)),
+        alone=tuple(outcomes(confidence) for confidence in confidences),
+        divided=tuple(outcomes(divided(confidence, len(targets))) for confidence in confidences),
     )
-    levels = [[explorer.divided_confidence(c) for c in confidences], list(confidences)]
-    divided, alone = (
-        tuple(tuple(_outcome(rederived, value, level, watch) for value in targets) for level in row) for row in levels
-    )
-    return replace(explorer, alone=alone, divided=divided)
 
 
 def _outcome(rederived: Rederived, value: float, confidence: float, watch: Watch) -> Outcome:
@@ -101,4 +112,4 @@ def _outcome(rederived: Rederived, value: float, confidence: float, watch: Watch
 
 def _bound(rederived: Rederived, decision: Decision) -> float | None:
     choices, curves = rederived.choices, rederived.prepared.curves
-    return bound_at(choices.target, curves.at(decision.threshold), curves.full, choices.test, choices.delta)
+    return bound_for_reading(choices.target, curves.at(decision.threshold), curves.full, choices.test, choices.delta)

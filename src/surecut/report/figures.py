@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
+from surecut.certificate import Certificate
 from surecut.report.charts import Mark, bars_chart, quality_chart, risk_chart
 from surecut.report.gathering import Report
 from surecut.report.palette import Palette
@@ -25,11 +26,11 @@ class Figure:
 
 
 def make_figures(report: Report, palette: Palette) -> list[Figure]:
-    """All figures, in the order they are read."""
+    """All figures that have something to show, in the order they are read."""
+    curved = len(report.tradeoff.rule) > 2  # lists of one candidate leave nothing to choose
     return [
-        _risk(report, palette, by_size=False),
-        _risk(report, palette, by_size=True),
-        _quality(report, palette),
+        *([_risk(report, palette, by_size) for by_size in (False, True)] if curved else []),
+        *([_quality(report, palette)] if curved else []),
         _sizes(report, palette),
         *([_changes(report, palette)] if report.changes.bars else []),
     ]
@@ -57,10 +58,31 @@ def _risk(report: Report, palette: Palette, by_size: bool) -> Figure:
 
 
 def _by_itself(report: Report) -> str:
+    certificate = report.certificate
+    level = confidence_shown(certificate.confidence)
+    approximate = " and only approximate (clt)" if certificate.test == "clt" else ""
     return (
-        f"Each {report.quantity.bound} is for its threshold taken by itself, at "
-        f"{confidence_shown(report.certificate.confidence)}; it is for reading. The certified threshold is where the "
-        "walk from “keep everything” stopped, which tests every threshold on the way."
+        f"Each {report.quantity.bound} is for its threshold taken by itself, at {level}{approximate}; it is for "
+        f"reading. {_how_chosen(certificate)}"
+    )
+
+
+def _how_chosen(certificate: Certificate) -> str:
+    if certificate.status == "abstained":
+        return "No threshold is certified."
+    if certificate.procedure == "assess":
+        return "The cut was fixed in advance, not searched for on these labels."
+    if certificate.procedure != "walk":
+        return "The marked threshold is the one this procedure chose; it is not certified."
+    if certificate.status.startswith("relaxed"):
+        return "No threshold is certified at the target; nothing is pruned."
+    if certificate.grid["starts"] > 1:
+        return (
+            f"The marked threshold is the farthest that any of {certificate.grid['starts']} walks came, each from a "
+            "start of its own with its share of the error probability, testing every threshold on the way."
+        )
+    return (
+        "The marked threshold is where the walk from “keep everything” stopped, which tests every threshold on the way."
     )
 
 
@@ -137,22 +159,23 @@ def _changes(report: Report, palette: Palette) -> Figure:
     changes, measure = report.changes, report.certificate.measure
     shares = [percent(bar.queries / changes.queries) for bar in changes.bars]
     rows = [(_span(bar), f"{bar.queries:,}", share) for bar, share in zip(changes.bars, shares, strict=True)]
-    counted = f"{changes.lost:,} queries lose, {changes.gained:,} gain, {changes.unchanged:,} are as before"
+    counted = f"{changes.lost:,} queries are worse off, {changes.gained:,} better off, {changes.unchanged:,} as before"
+    moved = "fall" if report.certificate.target["kind"] == "risk" else "change"
     return Figure(
         name="changes",
-        title=f"Gains and losses of {measure}, query by query",
+        title="Better and worse off, query by query",
         caption=(
-            f"{counted} (not drawn). Losses average {changes.mean_loss:.4f} over all queries, gains "
+            f"{counted} (not drawn). Over all queries, losses average {changes.mean_loss:.4f} of {measure}, gains "
             f"{changes.mean_gain:.4f}."
         ),
-        description=f"Bars: how many queries lose (left of 0) or gain (right of 0) how much of {measure}. {counted}.",
+        description=f"Bars: how many queries are worse off (left of 0) or better off (right) by how much. {counted}.",
         chart=bars_chart(
             [
                 (_span(bar), bar.queries, share, "second" if bar.high <= 0 else "main")
                 for bar, share in zip(changes.bars, shares, strict=True)
             ],
             palette,
-            f"change of {measure} (losses are negative)",
+            f"{moved} of {measure} (negative: worse off)",
         ),
         columns=("change", "queries", "share"),
         rows=tuple(rows),

@@ -29,6 +29,7 @@ class Report:
     tradeoff: Tradeoff
     explorer: Explorer | None  # None where the cut was fixed in advance: there is nothing to search
     check: Check | None = None
+    seen: int = 0  # of the queries it was checked on, how many made the certificate
     ms_per_pair: float | None = None
     command: str | None = None
 
@@ -66,6 +67,7 @@ def gather(
         tradeoff=trade_off(rederived, watch),
         explorer=explore(rederived, watch) if rederived.searched else None,
         check=None if held_out is None else check(certificate, held_out, any_length=any_length, **asked),
+        seen=0 if held_out is None else held_out.cut(certificate.depth).shared_with(data.cut(certificate.depth)),
         ms_per_pair=ms_per_pair,
         command=command,
     )

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from surecut.markdown import pipe_table
+from surecut.markdown import pipe_table, plain
 from surecut.report.contents import (
     WORST_COLUMNS,
     explored,
@@ -16,7 +16,7 @@ from surecut.report.contents import (
 )
 from surecut.report.figures import marks_of
 from surecut.report.gathering import Report
-from surecut.report.wording import BOUND_NOTE, GRID_CAVEAT, explorer_warning, promise_of, standing_of
+from surecut.report.wording import BOUND_NOTE, explorer_caveat, promise_of, standing_of
 
 
 def as_markdown(report: Report) -> str:
@@ -28,11 +28,11 @@ def _head(report: Report) -> Iterable[str]:
     certificate = report.certificate
     standing = standing_of(certificate)
     yield f"### {standing.sign} surecut: {standing.badge}"
-    yield f"> {certificate.statement}"
+    yield f"> {plain(certificate.statement)}"
     yield pipe_table(("", "", ""), [(fact.name, fact.value, fact.beside) for fact in facts_of(report)], left=3)
     check = verdict_of(report)
     if check is not None:
-        yield f"**On queries it has not seen: {check.verdict}** {check.sentence}"
+        yield f"**{check.title}: {check.verdict}** {plain(check.sentence)}"
     warning = thin_judgements_of(report)
     if warning is not None:
         yield f"**Mind the judgements:** {warning}."
@@ -45,12 +45,12 @@ def _folded(report: Report) -> Iterable[str]:
         ("What it does not promise", promise.does_not),
         ("What would void it", promise.voids),
     ):
-        yield _details(title, "\n".join(f"- {line}" for line in lines))
+        yield _details(title, "\n".join(f"- {plain(line)}" for line in lines))
     if report.explorer is not None:
-        notes = (explorer_warning(report.certificate), GRID_CAVEAT, BOUND_NOTE)
+        notes = (explorer_caveat(report.certificate).text, BOUND_NOTE)
         rows = explored(report, report.explorer, report.explorer.own[0])
         table = pipe_table(explored_columns(report), rows)
-        yield _details("Other targets", "\n\n".join((*(note for note in notes if note), table)))
+        yield _details("Other targets", "\n\n".join((*notes, table)))
     marks = [(m.name, f"{m.point.mean_kept:,.1f}", f"{m.point.measured:.4f}") for m in marks_of(report)]
     compared = pipe_table(("", "mean kept", report.certificate.measure), marks)
     yield _details("Beside EST, ERT and no pruning", f"On the calibration queries.\n\n{compared}")

@@ -1,6 +1,8 @@
 """The report as one self-contained HTML file: no network, two themes, a table behind every figure."""
 
+from base64 import b64encode
 from dataclasses import asdict
+from hashlib import sha256
 from importlib.resources import files
 from typing import Any
 
@@ -23,7 +25,9 @@ from surecut.report.figures import make_figures
 from surecut.report.gathering import Report
 from surecut.report.palette import PAGE
 from surecut.report.quantities import confidence_shown
-from surecut.report.wording import BOUND_NOTE, GRID_CAVEAT, claim_of, explorer_warning, promise_of, standing_of
+from surecut.report.wording import BOUND_NOTE, claim_of, explorer_caveat, promise_of, standing_of
+
+_NARROW = ("kept-sizes", "changes")  # figures that stand side by side
 
 
 def as_html(report: Report) -> str:
@@ -31,10 +35,10 @@ def as_html(report: Report) -> str:
     jinja2, vega = needed("jinja2", "report"), needed("vl_convert", "report")
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
     safe = environment.filters["safe"]
-    figures = {figure.name: figure for figure in make_figures(report, PAGE)}
+    figures, scripts = make_figures(report, PAGE), (vega.javascript_bundle(), _file("page.js"))
     certificate, promise = report.certificate, promise_of(report.certificate)
     explorer = None if report.explorer is None else _explorer(report, report.explorer)
-    charts = {name: _drawn(figure.chart) for name, figure in figures.items()}
+    charts = {figure.name: _drawn(figure.chart) for figure in figures}
     html: str = environment.from_string(_file("page.html.jinja")).render(
         certificate=certificate,
         standing=standing_of(certificate),
@@ -48,7 +52,8 @@ def as_html(report: Report) -> str:
         ),
         explorer=explorer,
         queries=f"{report.data.queries:,}",
-        figures={"changes": None, **figures},
+        wide=[figure for figure in figures if figure.name not in _NARROW],
+        narrow=[figure for figure in figures if figure.name in _NARROW],
         worst={"caption": worst_caption(report), "columns": WORST_COLUMNS, "rows": worst_rows(report)},
         warning=thin_judgements_of(report),
         sheet=sheet_of(report),
@@ -56,10 +61,15 @@ def as_html(report: Report) -> str:
         json=certificate.to_json(),
         payload={"charts": charts, "explorer": None if explorer is None else explorer["payload"]},
         css=safe(_file("page.css")),
-        vega=safe(vega.javascript_bundle()),
-        script=safe(_file("page.js")),
+        scripts=[safe(script) for script in scripts],
+        allowed=safe(" ".join(_digest(script) for script in scripts)),
     )
     return html
+
+
+def _digest(script: str) -> str:
+    """How a content security policy names the one script it allows."""
+    return f"'sha256-{b64encode(sha256(script.encode()).digest()).decode()}'"
 
 
 def _file(name: str) -> str:
@@ -80,7 +90,7 @@ def _explorer(report: Report, explorer: Explorer) -> dict[str, Any]:
     shown = {
         "targets": [report.quantity.target(value) for value in explorer.targets],
         "confidences": [confidence_shown(value) for value in explorer.confidences],
-        "divided_confidences": [confidence_shown(explorer.divided_confidence(c)) for c in explorer.confidences],
+        "divided_confidences": [confidence_shown(value) for value in explorer.divided_confidences],
         "own": explorer.own,
     }
     cells = {
@@ -91,8 +101,7 @@ def _explorer(report: Report, explorer: Explorer) -> dict[str, Any]:
         **shown,
         "payload": {**shown, **cells},
         "quantity": f"{report.quantity.name} {report.quantity.claim}",
-        "warning": explorer_warning(report.certificate),
-        "caveat": GRID_CAVEAT,
+        "caveat": explorer_caveat(report.certificate),
         "bound_note": BOUND_NOTE,
         "rows": list(titles.items()),
         "columns": explored_columns(report),

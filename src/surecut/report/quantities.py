@@ -57,7 +57,7 @@ def percent(share: float, digits: int = 1) -> str:
 
 
 def confidence_shown(confidence: float) -> str:
-    """A confidence to four figures of what is missing from certainty."""
+    """A confidence to three figures of what is missing from certainty."""
     return f"{100 - 100 * float(f'{1 - confidence:.3g}'):.6g}%"
 
 

@@ -9,8 +9,8 @@ from surecut.arrays import Float64
 from surecut.baselines import empirical_threshold
 from surecut.calibration import Prepared, prepare
 from surecut.choices import Choices
+from surecut.claims import bound_for_reading
 from surecut.rederiving import Rederived
-from surecut.report.bounding import bound_at
 from surecut.rules import KEEP_EVERYTHING, RULES
 from surecut.watching import SILENT, Watch
 
@@ -78,7 +78,7 @@ def spread(prepared: Prepared, choices: Choices, own: float = KEEP_EVERYTHING) -
 
 def _point(prepared: Prepared, choices: Choices, threshold: float, bounded: bool = False) -> Point:
     target, full, measured = choices.target, prepared.curves.full, prepared.curves.at(threshold)
-    bound = bound_at(target, measured, full, choices.test, choices.delta) if bounded else None
+    bound = bound_for_reading(target, measured, full, choices.test, choices.delta) if bounded else None
     kept = float(prepared.kept(threshold, choices).mean())
     return Point(threshold, kept, float(measured.mean()), target.estimate(measured, full), bound)
 

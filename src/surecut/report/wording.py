@@ -33,14 +33,20 @@ STANDINGS = {
 }
 
 GRID_CAVEAT = (
-    "Every cell is a valid certificate by itself, for whoever fixed that target and that confidence before looking. "
-    "Choosing among many after looking costs validity: the error probability must be divided by the number of targets "
-    "one chooses from. The second column does that. It stays valid when the target is chosen after looking, on "
-    "condition that the confidence was fixed before."
+    "Every cell that certifies is a valid certificate by itself, for whoever fixed that target and that confidence "
+    "before looking. Choosing among many after looking costs validity: the error probability must be divided by the "
+    "number of targets one chooses from. The second column does that: whoever takes the target from it after looking, "
+    "whatever the first column says, is covered, on condition that the confidence was fixed before."
 )
-BOUND_NOTE = (
-    "The bound inverts the test at that threshold taken by itself. It is for reading; the guarantee is the target."
-)
+BOUND_NOTE = "The bound inverts the test at that threshold taken by itself: it is for reading, and no claim of its own."
+
+
+@dataclass(frozen=True)
+class Caveat:
+    """A warning, and how loud it is."""
+
+    tone: str  # caution, bad
+    text: str
 
 
 @dataclass(frozen=True)
@@ -61,8 +67,14 @@ def promise_of(certificate: Certificate) -> Promise:
     return Promise(_promises(certificate), _does_not(certificate), _voids(certificate))
 
 
-def explorer_warning(certificate: Certificate) -> str | None:
-    """What to know where no cell of the explorer is certified."""
+def explorer_caveat(certificate: Certificate) -> Caveat:
+    """What to know before looking at other targets."""
+    nothing = _nothing_certifies(certificate)
+    return Caveat("caution", GRID_CAVEAT) if nothing is None else Caveat("bad", f"{nothing} They are for comparison.")
+
+
+def _nothing_certifies(certificate: Certificate) -> str | None:
+    """Why no cell of the explorer is a certificate, where none is."""
     if certificate.procedure in ("est", "ert"):
         name = certificate.procedure.upper()
         return f"{name} certifies nothing: no cell is a certificate, and the confidence changes nothing."
