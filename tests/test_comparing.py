@@ -23,8 +23,12 @@ def test_the_same_certificate_is_no_change_and_no_setback():
         ({"target": sc.max_drop(0.1), "confidence": 0.8}, "it is less sure: confidence 0.8 instead of 0.9"),
         ({"target": sc.max_drop(0.1), "depth": 30}, "it is about shorter lists: depth 30 instead of 40"),
         ({"target": sc.max_drop(0.0001)}, "the old one is certified, the new one is abstained"),
-        ({"target": sc.at_least(0.3)}, "they claim different things: max_drop of RR@10 and at_least of RR@10"),
+        (
+            {"target": sc.at_least(0.3)},
+            "they claim different things: max_drop of RR@10, pruned documents: drop; at_least",
+        ),
         ({"target": sc.max_drop(0.1), "measure": "nDCG@10"}, "they claim different things"),
+        ({"target": sc.max_drop(0.1), "tail": "append"}, "they claim different things"),
         ({"target": sc.max_drop(0.02)}, "on average instead of"),
     ],
 )
@@ -36,6 +40,13 @@ def test_a_stronger_claim_that_keeps_no_more_is_no_setback():
     cheaper = replace(OLD, confidence=0.95, calibration={**OLD.calibration, "mean_kept": OLD.mean_kept * 1.05})
     assert setbacks(OLD, cheaper, 0.1) == []
     assert len(setbacks(OLD, cheaper, 0.01)) == 1
+
+
+def test_a_model_that_is_worse_is_a_setback_only_if_asked_about():
+    half = replace(OLD, calibration={**OLD.calibration, "mean_pruned": OLD.calibration["mean_pruned"] / 2})
+    assert setbacks(OLD, half, 0.1) == []
+    assert any("it is worse on its queries" in reason for reason in setbacks(OLD, half, 0.1, 0.01))
+    assert setbacks(half, OLD, None, 0.0) == []
 
 
 def test_what_was_relaxed_counts_as_what_it_was_relaxed_to():

@@ -13,9 +13,8 @@ from surecut.bounds.base import MeanTest
 from surecut.targets import Target
 
 _RUNGS: list[float] = (np.arange(1, 1000) / 1000.0).tolist()
-_FAR: list[float] = (np.arange(99, 10, -1) / 100.0).tolist()
-_NEAR: list[float] = (np.arange(400, -401, -1) / 4000.0).tolist()
-"""Drops are small: between -10% and 10% the rungs for reading are close together, above that far apart."""
+_DROPS: list[float] = [*_RUNGS[:99:-1], *(np.arange(400, -401, -1) / 4000.0).tolist()]
+"""Drops are small: between -10% and 10% the rungs for reading are closer together."""
 
 
 def loosest(target: Target) -> Target:
@@ -30,7 +29,7 @@ def strongest_claim(target: Target, measured: Float64, full: Float64, test: Mean
 
 def bound_for_reading(target: Target, measured: Float64, full: Float64, test: MeanTest, delta: float) -> float | None:
     """The same on a finer ladder, which for drops goes below 0: a bound on what the claim is about."""
-    rungs = [*_FAR, *_NEAR] if target.is_drop else _weakest_first(target)
+    rungs = _DROPS if target.is_drop else _weakest_first(target)
     return _last_shown(rungs, lambda value: _shown(target, value, measured, full, test, delta))
 
 

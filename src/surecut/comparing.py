@@ -19,9 +19,18 @@ def changes(old: Certificate, new: Certificate) -> dict[str, tuple[Any, Any]]:
     }
 
 
-def setbacks(old: Certificate, new: Certificate, kept_rise: float) -> list[str]:
-    """Why the new one should not replace the old one; `kept_rise` is by what share it may keep more."""
-    return [*_claims_less(old, new), *_keeps_more(old, new, kept_rise)]
+def setbacks(
+    old: Certificate, new: Certificate, kept_rise: float | None = None, measure_fall: float | None = None
+) -> list[str]:
+    """Why the new one should not replace the old one.
+
+    It may keep more by a share of `kept_rise`, and its measure, pruned, may be lower by a share of `measure_fall`.
+    """
+    return [
+        *_claims_less(old, new),
+        *(() if kept_rise is None else _keeps_more(old, new, kept_rise)),
+        *(() if measure_fall is None else _measures_less(old, new, measure_fall)),
+    ]
 
 
 def flat(record: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
@@ -41,9 +50,10 @@ def _claims_less(old: Certificate, new: Certificate) -> Iterator[str]:
         return  # nothing is less than nothing
     if now is None or (old.certified and not new.certified):
         yield f"the old one is {old.status}, the new one is {new.status}"
-    about = [(each.measure, each.target["kind"], each.target.get("k")) for each in (old, new)]
+    about = [(each.measure, each.target["kind"], each.target.get("k"), each.tail) for each in (old, new)]
     if about[0] != about[1]:
-        yield "they claim different things: " + " and ".join(f"{kind} of {measure}" for measure, kind, _ in about)
+        told = (f"{kind} of {measure}, pruned documents: {tail}" for measure, kind, _, tail in about)
+        yield f"they claim different things: {'; '.join(told)}"
         return
     if now is not None and (now < was if _RISING[old.target["kind"]] else now > was):
         yield f"it claims less: {old.target['kind']} {now:g} instead of {was:g}"
@@ -66,6 +76,15 @@ def _keeps_more(old: Certificate, new: Certificate, kept_rise: float) -> Iterato
     rise = new.mean_kept / max(old.mean_kept, 1e-12) - 1.0
     if rise > kept_rise:
         yield f"it keeps {new.mean_kept:,.1f} on average instead of {old.mean_kept:,.1f}, {rise:+.1%}"
+
+
+def _measures_less(old: Certificate, new: Certificate, measure_fall: float) -> Iterator[str]:
+    was, now = float(old.calibration["mean_pruned"]), float(new.calibration["mean_pruned"])
+    if old.measure != new.measure or was <= 0:
+        return
+    fall = (now - was if old.target["kind"] == "risk" else was - now) / was
+    if fall > measure_fall:
+        yield f"it is worse on its queries: {old.measure} {now:.4f} pruned instead of {was:.4f}, {-fall:+.1%}"
 
 
 _RISING = {**{claim.kind: claim.rising for claim in CLAIMS.values()}, "risk": False}

@@ -19,6 +19,19 @@ def write_atomically(path: str | Path, content: str | bytes) -> None:
         raise InputError(f"{path}: cannot be written ({error.strerror})") from None
 
 
+def refuse_unwritable(path: str | Path) -> None:
+    """Say at once that a file cannot be written, before hours are spent on what is to be in it."""
+    if Path(path).is_fifo() or Path(path).is_char_device():
+        return
+    target = Path(os.path.realpath(path))
+    if target.is_dir():
+        raise InputError(f"{path}: is a folder: name a file")
+    if not target.parent.is_dir():
+        raise InputError(f"{path}: cannot be written (there is no folder {target.parent})")
+    if not os.access(target if target.exists() else target.parent, os.W_OK):
+        raise InputError(f"{path}: cannot be written (not permitted)")
+
+
 def _replace(target: Path, data: bytes) -> None:
     temporary = target.parent / f".{target.name}.{os.getpid()}.part"
     try:

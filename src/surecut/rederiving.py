@@ -160,7 +160,7 @@ def _refuse_other_data(certificate: Certificate, calibration: Candidates) -> Non
     raise InputError(
         f"these {len(calibration):,} queries are not the {certificate.calibration['queries']:,} the certificate was "
         f"calibrated on (fingerprint {found}, certified {known}): give that data, with the options it was calibrated "
-        f"with (--missing-reranker, --absent, --groups{tuned})"
+        f"with (--qrels, --depth, --missing-reranker, --absent, --groups{tuned})"
     )
 
 

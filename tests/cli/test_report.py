@@ -5,6 +5,7 @@ import json
 import pytest
 
 import surecut as sc
+from surecut.io.writing import write_trec
 from surecut.report.writing import write_report
 
 
@@ -38,10 +39,20 @@ def test_figures_alone(surecut, options, tmp_path):
     assert len(list((tmp_path / "drawn").glob("*.svg"))) == 5
 
 
-def test_json_holds_the_report(surecut, options, certificate):
-    record = json.loads(surecut(*options, "--json").out)
+def test_json_holds_the_report(surecut, options, certificate, tmp_path):
+    printed = surecut(*options, "--json").out
+    surecut(*options, "-o", "report.json")
+    record = json.loads((tmp_path / "report.json").read_text())
+    assert {**record, "command": ""} == {**json.loads(printed), "command": ""}
     assert record["certificate"]["digest"] == sc.load_certificate(certificate).digest
     assert record["explorer"]["targets"]
+
+
+def test_held_out_queries_may_be_a_folder_of_run_files(surecut, options, systems, tmp_path):
+    runs = systems["held-out"]
+    write_trec(sc.read_trec(runs.retriever, runs.reranker, runs.qrels), tmp_path / "runs")
+    assert surecut(*options, "--held-out", "runs", "-o", "report.md").status == 0
+    assert "On queries it has not seen: Not contradicted." in (tmp_path / "report.md").read_text()
 
 
 def test_held_out_queries_that_contradict_end_with_1(surecut, options, systems, tmp_path):
@@ -60,7 +71,7 @@ def test_the_library_writes_the_same_page(surecut, options, systems, certificate
     told, other = ((tmp_path / name).read_text() for name in ("report.md", "other.md"))
     assert other.split("The data and the certificate")[0] == told.split("The data and the certificate")[0]
     assert (tmp_path / "drawn" / "changes.png").exists()
-    with pytest.raises(sc.InputError, match=r"name the file \.html or \.md"):
+    with pytest.raises(sc.InputError, match=r"name the file \.html, \.md or \.json"):
         write_report(sc.load_certificate(certificate), data, tmp_path / "report.pdf")
 
 
@@ -70,8 +81,9 @@ def test_the_library_writes_the_same_page(surecut, options, systems, certificate
         ((), "a page needs a file: add -o report.html"),
         (("--format", "html"), "a page needs a file"),
         (("--format", "pdf", "-o", "x"), "unknown format 'pdf'"),
-        (("-o", "report.pdf"), "name the file .html or .md"),
-        (("-o", "no/such/folder/report.html"), "cannot be written"),
+        (("-o", "report.pdf"), "name the file .html, .md or .json"),
+        (("-o", "no/such/folder/report.html"), "there is no folder"),
+        (("--format", "md", "-o", "."), "is a folder"),
     ],
 )
 def test_a_slip_is_one_line(surecut, options, given, words):

@@ -28,7 +28,9 @@ def test_json_holds_what_the_library_finds(surecut):
     assert json.loads(shown.out) == json.loads(json.dumps(found.to_dict()))
 
 
-@pytest.mark.parametrize(("written", "begins"), [("md", "| method"), ("latex", "% Claim"), ("csv", "calibrated_on")])
+@pytest.mark.parametrize(
+    ("written", "begins"), [("md", "**calibrated"), ("latex", "% Claim"), ("csv", "calibrated_on")]
+)
 def test_every_format_goes_to_a_file_or_to_standard_output(surecut, tmp_path, written, begins):
     shown = surecut("trials", *QUICK, "--format", written)
     assert shown.out.startswith(begins)
@@ -38,7 +40,7 @@ def test_every_format_goes_to_a_file_or_to_standard_output(surecut, tmp_path, wr
 
 
 def test_the_name_of_the_file_says_the_format(surecut, tmp_path):
-    for name, begins in (("a.md", "| method"), ("a.tex", "% Claim"), ("a.csv", "calibrated_on"), ("a.json", "{")):
+    for name, begins in (("a.md", "**calibrated"), ("a.tex", "% Claim"), ("a.csv", "calibrated_on"), ("a.json", "{")):
         assert surecut("trials", *QUICK, "-o", name).status == 0
         assert (tmp_path / name).read_text().startswith(begins)
 

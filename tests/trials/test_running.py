@@ -200,7 +200,7 @@ def test_a_relaxed_target_is_held_against_what_it_was_relaxed_to(data, test):
     (row,) = found.blocks[0].methods
     assert row.abstained == 0
     assert row.true_coverage == 1.0, "0.8 is far from true, what it was relaxed to is not"
-    assert row.confidence == 0.9
+    assert row.confidence == (0.9 if test == "hedge" else None), "clt promises nothing"
 
 
 def test_a_relaxed_confidence_promises_none(data):

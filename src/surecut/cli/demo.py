@@ -42,10 +42,14 @@ def demo(
     from surecut.cli.loading import working
     from surecut.cli.printing import EXIT, out, print_certificate
     from surecut.errors import InputError
+    from surecut.files import refuse_unwritable
+    from surecut.report.writing import format_of
     from surecut.targets import max_drop
 
     if not simulated and (queries is not None or depth is not None):
         raise InputError("--queries and --depth are of the simulation: add --simulated")
+    format_of(report)
+    refuse_unwritable(report)
     with working("simulating" if simulated else "reading"):
         description, data = _simulated(queries, depth, seed) if simulated else _real()
         calibration, held_out = data.split((0.5, 0.5), seed=seed)
@@ -123,10 +127,12 @@ def _plot(certificate: "Certificate", held_out: "Candidates") -> None:
     mean = float(held_out.lengths.mean())
     rows = [(share * mean, threshold_for_mean(keys, held_out.offsets, share * mean), "") for share in _SIZES]
     rows.append((float((keys >= certificate.threshold).sum()) / len(held_out), certificate.threshold, " < certified"))
+    values = [float(curves.at(threshold).mean()) for _, threshold, _ in rows]
+    high = max(*values, 1e-12)
+    low = 0.98 * min(values)  # bars begin here, else they all look alike
     for size, threshold, mark in sorted(rows, reverse=True):
         value = float(curves.at(threshold).mean())
-        bar = "#" * round(45 * value / max(curves.full.mean(), 1e-12))
-        out.print(f"  {size:7,.0f}  {value:.4f}  {bar}{mark}")
+        out.print(f"  {size:7,.0f}  {value:.4f}  {'#' * max(round(45 * (value - low) / (high - low)), 1)}{mark}")
 
 
 def _report(certificate: "Certificate", calibration: "Candidates", held_out: "Candidates", path: Path) -> None:

@@ -6,15 +6,15 @@ from typing import Annotated, Any
 import typer
 
 from surecut.cli import options as o
-from surecut.cli.values import chosen_kept_rise
+from surecut.cli.values import chosen_limit
 
-HELP = """What changed between two certificates; with --max-kept-rise also whether the new one may replace the old one.
+HELP = """What changed between two certificates; with a limit also whether the new one may replace the old one.
 
 Example: surecut diff old.json new.json
 
-Example: surecut diff production.json new.json --max-kept-rise 10%
+Example: surecut diff production.json new.json --max-kept-rise 10% --max-measure-fall 1%
 
-Exit status: 0 done, 1 (with --max-kept-rise) the new one claims less, is less sure or keeps more than that.
+Exit status: 0 done; with a limit, 1 if the new one is beyond it, claims less or is less sure.
 """
 
 
@@ -29,6 +29,14 @@ def diff(
             help="End with 1 if the new one keeps more than this on top (10%, 0), or claims less than the old one.",
         ),
     ] = None,
+    max_measure_fall: Annotated[
+        str | None,
+        typer.Option(
+            "--max-measure-fall",
+            metavar="SHARE",
+            help="End with 1 if its measure, pruned, is lower by more than this (1%, 0), or it claims less.",
+        ),
+    ] = None,
     json: o.Json = False,
 ) -> None:
     from rich.table import Column, Table
@@ -37,13 +45,15 @@ def diff(
     from surecut.cli.printing import out, print_json
     from surecut.comparing import changes, setbacks
 
-    rise = None if max_kept_rise is None else chosen_kept_rise(max_kept_rise)
+    rise = None if max_kept_rise is None else chosen_limit("--max-kept-rise", max_kept_rise)
+    fall = None if max_measure_fall is None else chosen_limit("--max-measure-fall", max_measure_fall)
+    gates = rise is not None or fall is not None
     before, after = load(old), load(new)
     changed = changes(before, after)
-    reasons = [] if rise is None else setbacks(before, after, rise)
+    reasons = setbacks(before, after, rise, fall) if gates else []
     if json:
         record: dict[str, Any] = {name: {"old": pair[0], "new": pair[1]} for name, pair in changed.items()}
-        print_json(record if rise is None else {"changes": record, "setbacks": reasons})
+        print_json({"changes": record, "setbacks": reasons} if gates else record)
         raise typer.Exit(1 if reasons else 0)
     if not changed:
         out.print("no difference")
@@ -54,8 +64,8 @@ def diff(
         out.print(table)
     for reason in reasons:
         out.print(f"[red]setback:[/] {reason}", soft_wrap=True)
-    if rise is not None and not reasons:
-        out.print("[green]no setback:[/] the new one claims no less and keeps no more than allowed", soft_wrap=True)
+    if gates and not reasons:
+        out.print("[green]no setback:[/] the new one claims no less, and stays within the limits", soft_wrap=True)
     raise typer.Exit(1 if reasons else 0)
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from surecut.candidates import Candidates
@@ -46,9 +47,7 @@ def load_data(
         if table is not None:
             if reranker or qrels:
                 raise InputError("--table brings its own reranker scores and judgements")
-            from surecut.io.table import read_table
-
-            data = read_table(table, **options)
+            data = _read_folder(table, options)
         else:
             if [retriever, reranker, qrels].count("-") > 1:
                 raise InputError("standard input can be read once only")
@@ -61,6 +60,17 @@ def load_data(
     if not any(query in named for query in data.query_ids):
         raise InputError(f"{groups}: names none of the queries; lines are 'query group', with the ids of the run")
     return data.with_groups(named)
+
+
+def _read_folder(folder: str, options: dict[str, Any]) -> Candidates:
+    """A score table; or run files under the names that `surecut demo --files` gives them."""
+    from surecut.io.table import read_table
+    from surecut.io.trec import read_trec
+
+    runs = [Path(folder) / name for name in ("retriever.run", "reranker.run", "qrels.txt")]
+    if not runs[0].exists():
+        return read_table(folder, **options)
+    return read_trec(str(runs[0]), *(str(path) if path.exists() else None for path in runs[1:]), **options)
 
 
 def load(path: Any) -> Certificate:

@@ -39,7 +39,8 @@ Table = Annotated[
     typer.Option(
         "--table",
         metavar="DIR",
-        help="A score table instead of run files (example:NAME is one that ships).",
+        help="A score table instead of run files (example:NAME is one that ships), or a folder with retriever.run, "
+        "reranker.run and qrels.txt.",
         rich_help_panel=DATA,
     ),
 ]

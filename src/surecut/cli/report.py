@@ -30,7 +30,7 @@ def report(
         typer.Option(
             "--held-out",
             metavar="DIR",
-            help="A score table of other queries: the report shows the claim on them.",
+            help="Other queries, as a score table or a folder of run files: the report shows the claim on them.",
             rich_help_panel=o.DATA,
         ),
     ] = None,
@@ -59,8 +59,8 @@ def report(
         str | None,
         typer.Option(
             "--format",
-            metavar="html|md",
-            help="A page or Markdown (by the name of the file; Markdown may go to standard output).",
+            metavar="html|md|json",
+            help="A page, Markdown or JSON (by the name of the file; all but a page may go to standard output).",
             rich_help_panel=o.OUTPUT,
         ),
     ] = None,
@@ -74,14 +74,16 @@ def report(
     json: o.Json = False,
 ) -> None:
     from surecut.cli.loading import load, load_data
-    from surecut.cli.printing import print_json, this_command
+    from surecut.cli.printing import this_command
     from surecut.cli.watching import watching
-    from surecut.files import write_atomically
+    from surecut.files import refuse_unwritable, write_atomically
     from surecut.report.drawing import write_figures
     from surecut.report.gathering import gather
     from surecut.report.writing import FORMATS
 
-    chosen = _format(written_as, output, nothing_is_fine=json or figures is not None)
+    chosen = _format("json" if json else written_as, output, nothing_is_fine=figures is not None)
+    if output is not None:
+        refuse_unwritable(output)
     loaded = load(certificate)
     reading: dict[str, Any] = {"missing_reranker": missing_reranker, "absent": absent, "groups": groups}
     data = load_data(retriever, reranker, qrels, table, depth=depth, **reading)
@@ -106,9 +108,7 @@ def report(
         if text is not None and output is not None:
             write_atomically(output, text)
         drawn = [] if figures is None else write_figures(found, figures)
-    if json:
-        print_json(found.to_dict())
-    elif text is not None and output is None:
+    if text is not None and output is None:
         print(text, end="")
     _tell(output, chosen, drawn)
     if found.check is not None and found.check.contradicted:
@@ -125,7 +125,7 @@ def _format(written_as: str | None, output: Path | None, nothing_is_fine: bool) 
         return written_as or format_of(output)
     if written_as is None and nothing_is_fine:
         return None
-    if written_as != "md":
+    if written_as not in ("md", "json"):
         raise InputError("a page needs a file: add -o report.html (or --format md for Markdown here)")
     return written_as
 

@@ -33,7 +33,8 @@ def show(
         print(latex_row(loaded))
     else:
         print_certificate(loaded, ms_per_pair)
-        out.print("[bold]It holds as long as[/]")
+        holds = loaded.status in ("certified", "relaxed-target")
+        out.print("[bold]It holds as long as[/]" if holds else "[bold]One that certifies would hold as long as[/]")
         for assumption in loaded.assumptions:
             out.print(f"- {assumption}")
         out.print(f"digest {loaded.digest}, data {loaded.calibration['fingerprint']}", style="dim")

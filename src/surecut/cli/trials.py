@@ -8,6 +8,7 @@ import typer
 from surecut.cli import options as o
 from surecut.cli.values import chosen_confidence, chosen_fusion, chosen_target, named_method
 from surecut.errors import InputError
+from surecut.files import refuse_unwritable
 from surecut.io.shipped import PREFIX
 from surecut.registry import unknown
 from surecut.simulation import SYSTEMS
@@ -124,10 +125,14 @@ def trials(
     ] = None,
     json: o.Json = False,
 ) -> None:
+    from surecut.cli.printing import err, print_census
     from surecut.cli.watching import watching
+    from surecut.counting import census
     from surecut.trials.running import DEFAULT_METHODS, run_trials
 
     form = "json" if json else _format(shown_as, output)
+    if output is not None:
+        refuse_unwritable(output)
     common = {
         "measure": measure,
         "target": chosen_target(at_least, max_drop, max_drop_abs, agreement),
@@ -142,6 +147,9 @@ def trials(
     contenders(methods, common, grouped=groups is not None)  # a wrong word is refused before anything is read
     reading = {"depth": depth, "missing_reranker": missing_reranker, "absent": absent, "groups": groups}
     pools = _pools((retriever, reranker, qrels, table), (calibrate_on, test_on), (simulated, queries, seed), reading)
+    if method is None and not any(data.judged.any() for _, data in pools):
+        methods = [each for each in methods if each.name != "cec"]
+        err.print("cec is left out: without judgements there is nothing to fit its temperature on", style="dim")
     with watching() as watch:
         found = run_trials(
             pools[0][1],
@@ -157,6 +165,8 @@ def trials(
             **common,
         )
     _show(found, form, output)
+    for _, data in pools if simulated is None else ():
+        print_census(census(data, None, 0, judgements_used=agreement is None))
 
 
 def _format(shown_as: str | None, output: Path | None) -> str:
@@ -229,14 +239,19 @@ def _print(found: "Trials") -> None:
     from surecut.cli.printing import out
     from surecut.trials.table import cells, headings, notes, several_claims, title
 
-    left = 2 if several_claims(found) else 1
+    shown = [number for number, heading in enumerate(headings(found)) if heading != "claim"]  # it goes below
     for block in found.blocks:
         table = Table(title=title(block), title_justify="left", title_style="bold", box=None, collapse_padding=True)
-        for number, heading in enumerate(headings(found)):
-            table.add_column(heading.replace(", ", "\n"), justify="left" if number < left else "right")
+        for number in shown:
+            heading = headings(found)[number].replace(", ", "\n")
+            table.add_column(heading, justify="right" if number else "left", no_wrap=True)
         for row in block.methods:
-            table.add_row(*cells(found, row))
+            line = cells(found, row)
+            table.add_row(*(line[number] for number in shown))
         out.print(table)
         out.print()
+    if several_claims(found):
+        for row in found.blocks[0].methods:
+            out.print(f"{row.method}: {row.claim}", style="dim", markup=False)
     for note in notes(found):
         out.print(note, style="yellow" if note.startswith("Warning") else "dim", markup=False)

@@ -46,10 +46,14 @@ def named_method(text: str) -> Method:
         label, rest = text, text
     base, _, inside = rest.partition(":")
     known = METHODS[base.strip()]
+    if not label.strip():
+        raise InputError(f"--method {text}: give it a name before the equals sign, or leave that out")
     options: dict[str, Any] = {}
     targets: dict[str, str] = {}
     for part in _outside_brackets(inside):
         name, _, value = (each.strip() for each in part.partition("="))
+        if not value and name in (*_TARGETS, *_OPTIONS):
+            raise InputError(f"--method {text}: {name} needs a value, {name}=...")
         if name in _TARGETS:
             targets[name] = value
         elif name in _OPTIONS:
@@ -74,10 +78,10 @@ def chosen_fusion(text: str) -> float | str:
     return text if text == "fit" else _number("--fusion", text)
 
 
-def chosen_kept_rise(text: str) -> float:
-    value = _share("--max-kept-rise", text)
+def chosen_limit(option: str, text: str) -> float:
+    value = _share(option, text)
     if not 0.0 <= value < math.inf:
-        raise InputError(f"--max-kept-rise {text}: not a share of 0 or more")
+        raise InputError(f"{option} {text}: not a share of 0 or more")
     return value
 
 

@@ -58,7 +58,7 @@ def risk_chart(report: Report, palette: Palette, by_size: bool, axis: str) -> An
     ]
     base = alt.Chart(alt.Data(values=rows)).encode(x=x, y=y)
     lines = base.mark_line(clip=True, strokeWidth=2).encode(**_told_apart(names, palette))
-    hover = base.mark_point(clip=True, opacity=0, filled=True, size=220).encode(tooltip=tooltips)
+    hover = _hover(base.mark_point(clip=True, opacity=0, filled=True, size=60).encode(tooltip=tooltips), "risk")
     layers = [_target_line(report, palette, right=by_size), lines, hover]
     chosen = report.tradeoff.chosen
     if chosen is not None and _drawable(chosen, by_size):
@@ -92,7 +92,7 @@ def quality_chart(report: Report, palette: Palette, marks: Sequence[Mark]) -> An
         x=x, y=alt.Y("y:Q", title=f"mean {measure}", scale=alt.Scale(zero=False))
     )
     lines = base.mark_line(strokeWidth=2).encode(**_told_apart(names, palette))
-    hover = base.mark_point(opacity=0, filled=True, size=220).encode(tooltip=tooltips)
+    hover = _hover(base.mark_point(opacity=0, filled=True, size=60).encode(tooltip=tooltips), "quality")
     shown = [mark for mark in marks if mark.point.mean_kept > 0]
     domain = [mark.name for mark in shown]
     shapes = alt.Scale(domain=domain, range=[mark.shape for mark in shown])
@@ -169,6 +169,11 @@ def dressed(chart: Any, palette: Palette) -> Any:
         ),
         view=alt.ViewConfig(stroke=None),
     )
+
+
+def _hover(points: Any, name: str) -> Any:
+    """Points that show their values to a pointer anywhere near."""
+    return points.add_params(altair().selection_point(name=name, nearest=True, on="pointerover", empty=False))
 
 
 def _told_apart(names: Sequence[str], palette: Palette) -> dict[str, Any]:

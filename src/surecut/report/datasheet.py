@@ -33,15 +33,15 @@ class Datasheet:
     depth: int
     shortest: int
     longest: int
-    counts: Mapping[str, Any]  # the census of everything that was read
+    counts: Mapping[str, Any]  # the census of the queries that were used, and of what was left out
     ceiling: Ceiling | None  # None where no judgements are used
 
 
 def datasheet(certificate: Certificate, data: Candidates, rederived: Rederived) -> Datasheet:
     """Count what was read and what was used."""
     measure, used = rederived.choices.measure, rederived.prepared.data
-    whole = data.cut(certificate.depth)
     k = getattr(measure, "cutoff", None) or _TOP
+    counts = census(used, final_scores(used, rederived.fitted.beta), k, measure.needs_judgements)
     facts = certificate.calibration
     return Datasheet(
         queries=len(used),
@@ -50,7 +50,7 @@ def datasheet(certificate: Certificate, data: Candidates, rederived: Rederived) 
         depth=certificate.depth,
         shortest=int(used.lengths.min()),
         longest=int(used.lengths.max()),
-        counts=census(whole, final_scores(whole, rederived.fitted.beta), k, measure.needs_judgements),
+        counts={**counts, "unjudged_queries": int((~data.judged).sum())},
         ceiling=_ceiling(used, getattr(measure, "rel", 1)) if measure.needs_judgements else None,
     )
 

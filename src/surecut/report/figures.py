@@ -107,14 +107,23 @@ def _quality(report: Report, palette: Palette) -> Figure:
     return Figure(
         name="quality-by-size",
         title=f"{certificate.measure} by mean size",
-        caption=(
-            "Measured on the calibration queries. EST and ERT are the smallest cuts, by score and by rank, whose plain "
-            "mean meets the target on these very queries: they promise nothing about others."
-        ),
+        caption=f"Measured on the calibration queries. {_baselines_in_words(report)}",
         description=f"Mean {certificate.measure} against the mean number of candidates kept{rank}. {listed}.",
         chart=quality_chart(report, palette, marks),
         columns=("point", "mean kept", certificate.measure),
         rows=tuple(rows),
+    )
+
+
+def _baselines_in_words(report: Report) -> str:
+    curve, target = report.tradeoff, float(report.certificate.target["value"])
+    named = ("ERT", "rank") if curve.est is None else ("EST and ERT", "score and by rank")
+    found = [point for point in (curve.est, curve.ert) if point is not None]
+    if not all(point.quantity >= target if report.quantity.rising else point.quantity <= target for point in found):
+        return f"No cut by {named[1]} meets the target on these queries, so {named[0]} would prune nothing."
+    return (
+        f"{named[0]}: the smallest cut by {named[1]} whose plain mean meets the target on these very queries; that "
+        "promises nothing about others."
     )
 
 

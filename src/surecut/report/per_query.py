@@ -13,7 +13,6 @@ from surecut.rederiving import Rederived
 
 WORST = 15
 _ROUNDING = 1e-12
-_SINGLE_SIZES = 24  # up to so many different sizes, each has a bar of its own
 _BARS = 20
 _BAR = 0.1  # width of a bar of gains and losses
 
@@ -75,13 +74,13 @@ def kept_sizes(certificate: Certificate, rederived: Rederived) -> Int64:
 
 
 def count_sizes(kept: Int64) -> Sizes:
-    """Kept sizes in bars: one a size, or ever wider ones where there are many."""
+    """Kept sizes in bars of one width; the last one may hold a long tail, beyond the 99th percentile."""
     low, high = int(kept.min()), int(kept.max())
-    if high - low < _SINGLE_SIZES:
-        edges = np.arange(low, high + 2)
-    else:
-        edges = np.unique(np.geomspace(max(low, 1), high + 1, _BARS + 1).round().astype(np.int64))
-        edges = edges if low else np.concatenate(([0], edges))
+    border = quantiles(kept)["p99"] if high - low >= _BARS else high
+    width = max(-(-(border - low + 1) // _BARS), 1)
+    starts = np.arange(low, border + 1, width)
+    tail = [starts[-1] + width] if starts[-1] + width <= high else []
+    edges = np.array([*starts, *tail, high + 1], dtype=np.int64)
     counts = np.histogram(kept, bins=edges)[0]
     bars = tuple(Bar(float(edges[i]), float(edges[i + 1] - 1), int(count)) for i, count in enumerate(counts))
     return Sizes(bars, float(kept.mean()), low, high, quantiles(kept))

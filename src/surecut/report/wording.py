@@ -1,6 +1,6 @@
 """What a certificate promises and what it does not, by status; never more than the theory allows."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from surecut.certificate import Certificate
 from surecut.report.quantities import confidence_shown
@@ -59,6 +59,10 @@ class Promise:
 
 
 def standing_of(certificate: Certificate) -> Standing:
+    if certificate.certified and certificate.procedure == "assess":
+        return replace(
+            STANDINGS["certified"], sentence="The strongest claim that could be made for this cut is certified."
+        )
     return STANDINGS[certificate.status]
 
 

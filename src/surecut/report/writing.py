@@ -1,5 +1,6 @@
-"""From a certificate and its data to a file: a page, or Markdown, and figures beside it."""
+"""From a certificate and its data to a file: a page, Markdown or JSON, and figures beside it."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,12 @@ from surecut.report.gathering import Report, gather
 from surecut.report.markdown import as_markdown
 from surecut.report.page import as_html
 
-FORMATS: dict[str, Callable[[Report], str]] = {"html": as_html, "md": as_markdown}
+
+def as_json(report: Report) -> str:
+    return json.dumps(report.to_dict(), indent=2, ensure_ascii=False) + "\n"
+
+
+FORMATS: dict[str, Callable[[Report], str]] = {"html": as_html, "md": as_markdown, "json": as_json}
 
 
 def write_report(
@@ -26,7 +32,7 @@ def write_report(
     figures: str | Path | None = None,
     **options: Any,
 ) -> Report:
-    """Write what a certificate and its data say, as a page (`.html`) or as Markdown (`.md`).
+    """Write what a certificate and its data say, as a page (`.html`), as Markdown (`.md`) or as JSON.
 
     `data` is what the certificate was calibrated on; `held_out`, other queries to check the claim on. `figures`
     names a folder for PNG and SVG files. Further options are those of `gather` (`ms_per_pair`, `command`) and of
@@ -34,6 +40,8 @@ def write_report(
 
     >>> write_report(cert, data, "report.html", held_out=other)  # doctest: +SKIP
     """
+    if not isinstance(certificate, Certificate):
+        raise InputError(f"a report needs a certificate, not {type(certificate).__name__}: see load_certificate")
     form = format_of(path)
     report = gather(certificate, data, held_out=held_out, **options)
     write_atomically(path, FORMATS[form](report))
@@ -47,5 +55,5 @@ def format_of(path: str | Path) -> str:
     suffix = Path(path).suffix.lower().removeprefix(".")
     form = {"htm": "html", "markdown": "md"}.get(suffix, suffix)
     if form not in FORMATS:
-        raise InputError(f"{path}: {unknown('format', suffix, list(FORMATS))}; name the file .html or .md")
+        raise InputError(f"{path}: {unknown('format', suffix, list(FORMATS))}; name the file .html, .md or .json")
     return form

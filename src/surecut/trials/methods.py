@@ -47,11 +47,6 @@ class Contender:
     def claim(self) -> str:
         return self.choices.target.words(str(self.choices.measure))
 
-    @property
-    def asks_confidence(self) -> bool:
-        """Does it promise a confidence? The empirical baselines do not."""
-        return self.choices.procedure in ("walk", "paper")
-
 
 def contenders(methods: Iterable[str | Method], common: Mapping[str, Any], grouped: bool) -> list[Contender]:
     """Each method on top of the arguments that all share; a wrong word is refused before anything runs."""

@@ -60,7 +60,7 @@ class Summary:
             method=method,
             claim=claim,
             measure=float(np.mean([each.measure for each in outcomes])),
-            confidence=float(np.mean(confidences)) if confidences else None,
+            confidence=round(float(np.mean(confidences)), 10) if confidences else None,
             batch_coverage=float(np.mean([each.holds_on_batch for each in outcomes])),
             true_coverage=float(np.mean([each.holds for each in outcomes])),
             mean_size=float(sizes.mean()),
@@ -91,6 +91,7 @@ class Trials:
 
     blocks: Sequence[Block]
     measure: str
+    confidence: float
     trials: int
     calibration: int
     test: int
@@ -100,6 +101,12 @@ class Trials:
     mean_candidates: float
     differences: Sequence[str]  # between calibration and test data, in words
     shared: int  # units that are in both
+
+    def to_markdown(self) -> str:
+        """The table, with its notes."""
+        from surecut.trials.table import as_markdown
+
+        return as_markdown(self)
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain values, thresholds as certificates write them."""

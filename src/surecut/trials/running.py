@@ -30,6 +30,7 @@ CALIBRATION, TEST = 5000, 6980
 
 DEFAULT_METHODS = ("surecut", "cec", "est", "ert")
 _NAMES = ("calibration data", "test data")
+_PROMISING = ("certified", "relaxed-target", "abstained")
 _ROUNDING = 1e-12
 T = TypeVar("T")
 
@@ -92,6 +93,7 @@ def run_trials(
     return Trials(
         blocks=blocks,
         measure=str(chosen[0].choices.measure),
+        confidence=chosen[0].choices.confidence,
         trials=trials,
         calibration=sizes[0],
         test=sizes[1],
@@ -188,13 +190,13 @@ def _outcome(contender: Contender, source: Pool, target: Pool, drawn: Drawn) -> 
 
 
 def _promised(contender: Contender, decision: Decision) -> float | None:
-    """The confidence after any correction; a level chosen after seeing the data promises none."""
-    if not contender.asks_confidence or decision.status == "relaxed-confidence":
-        return None
+    """The confidence after any correction, of methods that promise one."""
     relaxed = decision.relaxed or {}
     if "published_confidence" in relaxed:
         return float(relaxed["published_confidence"] or 0.0)
-    return contender.choices.confidence
+    if contender.choices.procedure == "paper" or decision.status in _PROMISING:
+        return contender.choices.confidence
+    return None
 
 
 def _holds(target: Target, decision: Decision, measured: Float64, full: Float64) -> bool:

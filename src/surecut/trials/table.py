@@ -5,7 +5,7 @@ import io
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, fields
 
-from surecut.markdown import pipe_table
+from surecut.markdown import pipe_table, plain
 from surecut.trials.outcome import Block, Summary, Trials
 
 _LATEX = str.maketrans({c: f"\\{c}" for c in "%&_#${}"} | {"\\": r"\textbackslash{}", "^": r"\^{}", "~": r"\~{}"})
@@ -61,7 +61,8 @@ def notes(trials: Trials) -> list[str]:
     """What has to be known to read the table, and to run it again."""
     claim = trials.blocks[0].methods[0].claim
     wanted = [] if several_claims(trials) else [f"Claim: {claim}."]
-    noise = (0.9 * 0.1 / trials.trials) ** 0.5
+    asked = trials.confidence
+    noise = (asked * (1 - asked) / trials.trials) ** 0.5
     grouped = trials.units != trials.queries
     kind = "groups of queries" if grouped else "queries"
     pool = (
@@ -72,7 +73,7 @@ def notes(trials: Trials) -> list[str]:
     lines = [
         *wanted,
         f"{trials.trials:,} trials, {trials.calibration:,} calibration and {trials.test:,} test {kind}, "
-        f"seed {trials.seed}; a true coverage of .90 is seen as .90 +- {noise:.2f} (one standard error).",
+        f"seed {trials.seed}; a true coverage of {asked:.4g} is seen as {asked:.4g} +- {noise:.2g} (standard error).",
         f"coverage, truth: sample drawn with replacement, claim held against all {pool}; "
         f"coverage, batch: the paper's, against the test {kind} of a split, which have noise of their own. "
         "An abstention claims nothing and counts as covered; a relaxed target counts as what it was relaxed to.",
@@ -112,7 +113,7 @@ def as_markdown(trials: Trials) -> str:
     parts = []
     for block in trials.blocks:
         table = pipe_table(headings(trials), [cells(trials, row) for row in block.methods], left)
-        parts.append(table if len(trials.blocks) == 1 else f"**{title(block)}**\n\n{table}")
+        parts.append(f"**{plain(title(block))}**\n\n{table}")
     return "\n\n".join((*parts, *notes(trials))) + "\n"
 
 
@@ -125,8 +126,7 @@ def as_latex(trials: Trials) -> str:
     lines.append(_latex_line(heads))
     for block in trials.blocks:
         lines.append("\\midrule")
-        if len(trials.blocks) > 1:
-            lines.append(f"\\multicolumn{{{len(heads)}}}{{l}}{{{title(block).translate(_LATEX)}}} \\\\")
+        lines.append(f"\\multicolumn{{{len(heads)}}}{{l}}{{{title(block).translate(_LATEX)}}} \\\\")
         lines += [_latex_line(cells(trials, row)) for row in block.methods]
     return "\n".join((*lines, "\\bottomrule", "\\end{tabular}")) + "\n"
 
