@@ -18,6 +18,44 @@ Example: surecut report cert.json --table scores/mine --format md --figures figu
 Exit status: 0 done, 1 the held-out queries contradict the claim, 2 bad input.
 """
 
+HeldOut = Annotated[
+    str | None,
+    typer.Option(
+        "--held-out",
+        metavar="DIR",
+        help="Other queries, as a score table or a folder of run files: the report shows the claim on them.",
+        rich_help_panel=o.DATA,
+    ),
+]
+Cap = Annotated[
+    int | None,
+    typer.Option(
+        "--max-keep",
+        metavar="N",
+        help="The cap it was calibrated with; needed only where it abstained.",
+        rich_help_panel=o.METHOD,
+    ),
+]
+Output = Annotated[
+    Path | None,
+    typer.Option("-o", "--output", metavar="FILE", help="Where to write it.", rich_help_panel=o.OUTPUT),
+]
+WrittenAs = Annotated[
+    str | None,
+    typer.Option(
+        "--format",
+        metavar="html|md|json",
+        help="A page, Markdown or JSON (by the name of the file; all but a page may go to standard output).",
+        rich_help_panel=o.OUTPUT,
+    ),
+]
+Figures = Annotated[
+    Path | None,
+    typer.Option(
+        "--figures", metavar="DIR", help="Each figure as a PNG and an SVG file too.", rich_help_panel=o.OUTPUT
+    ),
+]
+
 
 def report(
     certificate: o.CertificatePath,
@@ -25,51 +63,19 @@ def report(
     reranker: o.Reranker = None,
     qrels: o.Qrels = None,
     table: o.Table = None,
-    held_out: Annotated[
-        str | None,
-        typer.Option(
-            "--held-out",
-            metavar="DIR",
-            help="Other queries, as a score table or a folder of run files: the report shows the claim on them.",
-            rich_help_panel=o.DATA,
-        ),
-    ] = None,
+    held_out: HeldOut = None,
     depth: o.Depth = None,
     missing_reranker: o.MissingReranker = "error",
     absent: o.Absent = "skip",
     groups: o.Groups = None,
     tune_table: o.TuneTable = None,
     tune_fraction: o.TuneFraction = 0.2,
-    max_keep: Annotated[
-        int | None,
-        typer.Option(
-            "--max-keep",
-            metavar="N",
-            help="The cap it was calibrated with; needed only where it abstained.",
-            rich_help_panel=o.METHOD,
-        ),
-    ] = None,
+    max_keep: Cap = None,
     any_system: o.AnySystem = False,
     any_length: o.AnyLength = False,
-    output: Annotated[
-        Path | None,
-        typer.Option("-o", "--output", metavar="FILE", help="Where to write it.", rich_help_panel=o.OUTPUT),
-    ] = None,
-    written_as: Annotated[
-        str | None,
-        typer.Option(
-            "--format",
-            metavar="html|md|json",
-            help="A page, Markdown or JSON (by the name of the file; all but a page may go to standard output).",
-            rich_help_panel=o.OUTPUT,
-        ),
-    ] = None,
-    figures: Annotated[
-        Path | None,
-        typer.Option(
-            "--figures", metavar="DIR", help="Each figure as a PNG and an SVG file too.", rich_help_panel=o.OUTPUT
-        ),
-    ] = None,
+    output: Output = None,
+    written_as: WrittenAs = None,
+    figures: Figures = None,
     ms_per_pair: o.MsPerPair = None,
     json: o.Json = False,
 ) -> None:

@@ -32,69 +32,85 @@ _SHOWN = ("rich", "md", "latex", "csv", "json")
 _TRIALS = "Trials"
 _QUERIES, _DEPTH = 11_980, 1_000
 
+CalibrateOn = Annotated[
+    str | None,
+    typer.Option("--calibrate-on", metavar="DIR", help="Calibrate on this table ...", rich_help_panel=_TRIALS),
+]
+TestOn = Annotated[
+    str | None,
+    typer.Option(
+        "--test-on",
+        metavar="DIR",
+        help="... and test on this one: what happens when the queries are of another kind.",
+        rich_help_panel=_TRIALS,
+    ),
+]
+Simulated = Annotated[
+    str | None,
+    typer.Option("--simulated", metavar="NAME", help=f"A simulated system: {SYSTEMS.help()}.", rich_help_panel=o.DATA),
+]
+Queries = Annotated[
+    int | None,
+    typer.Option("--queries", metavar="N", help="Queries to simulate (11,980).", rich_help_panel=o.DATA),
+]
+MethodNames = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--method",
+        metavar="NAME",
+        help="What to compare; may be given several times (all four by default).",
+        rich_help_panel=_TRIALS,
+    ),
+]
+Repetitions = Annotated[int, typer.Option("--trials", metavar="N", help="Repetitions.", rich_help_panel=_TRIALS)]
+CalibrationQueries = Annotated[
+    int | None,
+    typer.Option(
+        "--calibration",
+        metavar="N",
+        help="Calibration queries a trial: 5,000 as in the paper, or in that proportion if there are fewer.",
+        rich_help_panel=_TRIALS,
+    ),
+]
+TestQueries = Annotated[
+    int | None,
+    typer.Option("--test", metavar="N", help="Test queries a trial: 6,980, or what is left.", rich_help_panel=_TRIALS),
+]
+Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Seed of the draws.", rich_help_panel=_TRIALS)]
+Jobs = Annotated[
+    int | None,
+    typer.Option("--jobs", metavar="N", help="Threads (all cores); no result depends on it.", rich_help_panel=_TRIALS),
+]
+Output = Annotated[
+    Path | None,
+    typer.Option("-o", "--output", metavar="FILE", help="Where to write it.", rich_help_panel=o.OUTPUT),
+]
+ShownAs = Annotated[
+    str | None,
+    typer.Option(
+        "--format",
+        metavar="|".join(_SHOWN),
+        help="How to show it (rich, or by the name of the file).",
+        rich_help_panel=o.OUTPUT,
+    ),
+]
+
 
 def trials(
     retriever: o.Retriever = None,
     reranker: o.Reranker = None,
     qrels: o.Qrels = None,
     table: o.Table = None,
-    calibrate_on: Annotated[
-        str | None,
-        typer.Option("--calibrate-on", metavar="DIR", help="Calibrate on this table ...", rich_help_panel=_TRIALS),
-    ] = None,
-    test_on: Annotated[
-        str | None,
-        typer.Option(
-            "--test-on",
-            metavar="DIR",
-            help="... and test on this one: what happens when the queries are of another kind.",
-            rich_help_panel=_TRIALS,
-        ),
-    ] = None,
-    simulated: Annotated[
-        str | None,
-        typer.Option(
-            "--simulated", metavar="NAME", help=f"A simulated system: {SYSTEMS.help()}.", rich_help_panel=o.DATA
-        ),
-    ] = None,
-    queries: Annotated[
-        int | None,
-        typer.Option("--queries", metavar="N", help="Queries to simulate (11,980).", rich_help_panel=o.DATA),
-    ] = None,
-    method: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--method",
-            metavar="NAME",
-            help="What to compare; may be given several times (all four by default).",
-            rich_help_panel=_TRIALS,
-        ),
-    ] = None,
-    repetitions: Annotated[
-        int, typer.Option("--trials", metavar="N", help="Repetitions.", rich_help_panel=_TRIALS)
-    ] = 100,
-    calibration: Annotated[
-        int | None,
-        typer.Option(
-            "--calibration",
-            metavar="N",
-            help="Calibration queries a trial: 5,000 as in the paper, or in that proportion if there are fewer.",
-            rich_help_panel=_TRIALS,
-        ),
-    ] = None,
-    test: Annotated[
-        int | None,
-        typer.Option(
-            "--test", metavar="N", help="Test queries a trial: 6,980, or what is left.", rich_help_panel=_TRIALS
-        ),
-    ] = None,
-    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of the draws.", rich_help_panel=_TRIALS)] = 0,
-    jobs: Annotated[
-        int | None,
-        typer.Option(
-            "--jobs", metavar="N", help="Threads (all cores); no result depends on it.", rich_help_panel=_TRIALS
-        ),
-    ] = None,
+    calibrate_on: CalibrateOn = None,
+    test_on: TestOn = None,
+    simulated: Simulated = None,
+    queries: Queries = None,
+    method: MethodNames = None,
+    repetitions: Repetitions = 100,
+    calibration: CalibrationQueries = None,
+    test: TestQueries = None,
+    seed: Seed = 0,
+    jobs: Jobs = None,
     measure: o.MeasureName = "RR@10",
     at_least: o.AtLeastValue = None,
     max_drop: o.MaxDropValue = None,
@@ -110,19 +126,8 @@ def trials(
     missing_reranker: o.MissingReranker = "error",
     absent: o.Absent = "skip",
     groups: o.Groups = None,
-    output: Annotated[
-        Path | None,
-        typer.Option("-o", "--output", metavar="FILE", help="Where to write it.", rich_help_panel=o.OUTPUT),
-    ] = None,
-    shown_as: Annotated[
-        str | None,
-        typer.Option(
-            "--format",
-            metavar="|".join(_SHOWN),
-            help="How to show it (rich, or by the name of the file).",
-            rich_help_panel=o.OUTPUT,
-        ),
-    ] = None,
+    output: Output = None,
+    shown_as: ShownAs = None,
     json: o.Json = False,
 ) -> None:
     from surecut.cli.printing import err, print_census
