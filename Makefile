@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 HEAVY := $(VENV)/.heavy
 ROOT := $(shell test $$(id -u) = 0 || echo sudo)
 
-.PHONY: setup system demo test test-heavy lint bench validity real docs clean
+.PHONY: setup system demo test test-heavy lint bench validity real reproduce docs clean
 
 setup: $(STAMP)
 
@@ -48,6 +48,9 @@ validity: setup  ## the long statistical study
 
 real: setup $(HEAVY)  ## real systems: fetches the models, runs the recipes (hours), writes docs/real-systems.md
 	$(BIN)/python -m benchmarks.real
+
+reproduce: setup  ## the paper's tables and figures again (half an hour): docs/reproduction.md and its figures
+	$(BIN)/python -m benchmarks.reproduction
 
 docs: setup  ## the documentation, in build/docs/index.html; every warning is an error
 	$(BIN)/sphinx-build -W --keep-going -q -d build/doctrees docs build/docs

@@ -1,0 +1,109 @@
+"""What the run found, in a few sentences with its numbers in them."""
+
+import math
+from collections.abc import Callable, Sequence
+
+from benchmarks.reproduction.findings import Simulated
+from benchmarks.reproduction.markdown import size, table
+from benchmarks.reproduction.rates import Rate
+from benchmarks.reproduction.trials import AT_LEAST, drop_name, same_loss, summaries
+from benchmarks.reproduction.tuning import size_missed
+
+
+def tuning_words(found: Sequence[Simulated]) -> str:
+    """How well the three numbers were met."""
+    measures = [
+        abs(each - told)
+        for one in found
+        for each, told in (
+            (one.behaviour.first_stage, one.row.first_stage),
+            (one.behaviour.reranked, one.row.reranked),
+        )
+    ]
+    missed = [one for one in found if size_missed(one.row.methods["EST"].size, one.behaviour.est_size) != 0.0]
+    listed = "; ".join(
+        f"{one.row.full_name} needs {one.behaviour.est_size:.1f} instead of {one.row.methods['EST'].size:g}"
+        for one in missed
+    )
+    sizes = f"EST's size rounds to the published one for {len(found) - len(missed)} of {len(found)}"
+    return (
+        f"RR@10 of both stages is within {max(measures):.4f} of the published value for all {len(found)} systems. "
+        f"{sizes}{f' ({listed})' if listed else ''}."
+    )
+
+
+def coverage_table(found: Sequence[Simulated]) -> str:
+    """Coverage of every method over all systems, published and here."""
+    rows = []
+    for method in ("CEC", "EST", "ERT"):
+        told = [one.row.methods[method].coverage for one in found]
+        rows.append([method, f"{_mean(told):.3f} ({_range(told)})", *_coverage(found, method)])
+    rows.append(["surecut, the same targets", "-", *_coverage(found, AT_LEAST)])
+    rows.append(["surecut, the same loss as a drop", "-", *_coverage(found, _as_drop)])
+    heads = ["method", "published, on the batch: mean (range)", "here, on the batch", "by system", "here, of the truth"]
+    return table([*heads, "by system"], rows)
+
+
+def size_words(found: Sequence[Simulated]) -> str:
+    """Sizes of the methods against one another."""
+    published = _geometric([one.row.methods["CEC"].size / one.row.methods["EST"].size for one in found])
+    here = _ratio(found, "CEC", "EST")
+    same, drop = _ratio(found, AT_LEAST, "CEC"), _ratio(found, _as_drop, "CEC")
+    return (
+        f"Being sure costs candidates: CEC keeps {published:.2f} times what EST keeps as published (geometric mean), "
+        f"{here:.2f} times here. surecut with the same target keeps {same:.2f} times what CEC keeps, with the same "
+        f"loss claimed as a drop {drop:.2f} times. {_largest_saving(found)}"
+    )
+
+
+def pooled(found: Sequence[Simulated], method: str | Callable[[Simulated], str]) -> tuple[Rate, Rate]:
+    """Over all systems: how often the claim held on the batch, and of the truth."""
+    batch = truth = Rate(0, 0)
+    for one in found:
+        block = one.trials.blocks[0]
+        names = [summary.method for summary in block.methods]
+        outcomes = block.outcomes[names.index(_named(method, one))]
+        batch += Rate(sum(each.holds_on_batch for each in outcomes), len(outcomes))
+        truth += Rate(sum(each.holds for each in outcomes), len(outcomes))
+    return batch, truth
+
+
+def _coverage(found: Sequence[Simulated], method: str | Callable[[Simulated], str]) -> list[str]:
+    batch, truth = pooled(found, method)
+    seen = [summaries(one.trials)[_named(method, one)] for one in found]
+    ranges = (_range([each.batch_coverage for each in seen]), _range([each.true_coverage for each in seen]))
+    return [str(batch), ranges[0], str(truth), ranges[1]]
+
+
+def _as_drop(one: Simulated) -> str:
+    return drop_name(same_loss(one.row.target, one.row.reranked))
+
+
+def _named(method: str | Callable[[Simulated], str], one: Simulated) -> str:
+    return method if isinstance(method, str) else method(one)
+
+
+def _ratio(found: Sequence[Simulated], method: str | Callable[[Simulated], str], other: str) -> float:
+    pairs = ((summaries(one.trials), _named(method, one)) for one in found)
+    return _geometric([each[name].mean_size / each[other].mean_size for each, name in pairs])
+
+
+def _largest_saving(found: Sequence[Simulated]) -> str:
+    best = min(found, key=lambda one: _ratio([one], _as_drop, "CEC"))
+    seen = summaries(best.trials)
+    return (
+        f"The largest difference: {best.row.full_name}, {size(seen['CEC'].mean_size)} with CEC, "
+        f"{size(seen[_as_drop(best)].mean_size)} with the drop."
+    )
+
+
+def _geometric(ratios: Sequence[float]) -> float:
+    return math.exp(_mean([math.log(each) for each in ratios]))
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values)
+
+
+def _range(values: Sequence[float]) -> str:
+    return f"{min(values):.2f} to {max(values):.2f}"
