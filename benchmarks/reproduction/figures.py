@@ -16,8 +16,8 @@ from surecut.trials.outcome import Summary
 
 _SHOWN = (*METHODS, AT_LEAST)
 _DOTS_HEIGHT = 440
+_ABOVE_TARGET = 0.04  # of the risk: beyond that figure 2 is not drawn
 _AS_GOOD_AS_NEVER = 0.05  # of the trials
-_WHOLE = "format(datum.value, ',d')"  # a log axis leaves out labels that it formats itself
 _SIZE_STEPS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 
 
@@ -58,7 +58,7 @@ def coverage_figure(found: Sequence[tuple[Row, dict[str, Summary]]], trials: int
         caption=f"Simulated MARCO systems, {trials} trials. Dotted: the confidence asked for.",
         description="Points by system and method: the share of trials in which the claim held on the test batch, in "
         "which it was true of the population, and the published share; numbers below.",
-        chart=finished(alt.layer(line.encode(x="x:Q"), dots(values, _names(found), _SHOWN, kinds, x)), _DOTS_HEIGHT),
+        chart=finished(alt.layer(line.encode(x=x), dots(values, _names(found), _SHOWN, kinds, x)), _DOTS_HEIGHT),
         heads=("system", "method", *kinds),
         rows=rows,
         left=2,
@@ -84,7 +84,7 @@ def size_figure(found: Sequence[tuple[Row, dict[str, Summary]]]) -> Figure:
         "x:Q",
         title="mean candidates kept",
         scale=scale,
-        axis=alt.Axis(values=_SIZE_STEPS, grid=True, labelOverlap=False, labelExpr=_WHOLE),
+        axis=_size_axis(grid=True),
     )
     return Figure(
         name="reproduction-sizes",
@@ -106,6 +106,8 @@ def risk_figure(curve: RiskCurve) -> Figure:
     for point in curve.points:
         four = (point.empirical, point.wsr, point.hedge, point.truth)
         rows.append((f"{point.threshold:.2e}", size(point.kept), *(f"{y:.4f}" for y in four)))
+        if min(four) > curve.level + _ABOVE_TARGET:
+            continue
         values += [{"x": point.threshold, "series": name, "y": y} for name, y in zip(names, four, strict=True)]
     y = alt.Y("y:Q", title="risk (1 - RR@10)", scale=alt.Scale(zero=False))
     x = alt.X(
@@ -120,7 +122,8 @@ def risk_figure(curve: RiskCurve) -> Figure:
     return Figure(
         name="reproduction-risk",
         title="Figure 2: empirical risk and its bound",
-        caption=f"Simulated Quora, DPR + MonoELECTRA; one calibration sample of {curve.queries:,}. {ended}",
+        caption=f"Simulated Quora, DPR + MonoELECTRA; one calibration sample of {curve.queries:,}. {ended} "
+        "Thresholds that prune far more are in the numbers only.",
         description=f"Four lines over the threshold: {', '.join(names)}; a horizontal line at the target "
         f"{curve.level:.2f}. {ended} Numbers below.",
         chart=finished(alt.layer(*layers)),
@@ -149,7 +152,7 @@ def required_figure(points: Sequence[TargetPoint], row: Row) -> Figure:
         "x:Q",
         title="mean candidates kept",
         scale=scale,
-        axis=alt.Axis(values=_SIZE_STEPS, labelOverlap=False, labelExpr=_WHOLE),
+        axis=_size_axis(),
     )
     y = alt.Y("y:Q", title="RR@10", scale=alt.Scale(zero=False))
     return Figure(
@@ -208,6 +211,12 @@ def _promised_in_vain(points: Sequence[TargetPoint]) -> str:
         f"At alpha = {1 - worst.target:g} the claim is true in {worst.true_coverage:.0%} of the trials, and the mean "
         f"confidence that is promised for it is {worst.confidence:.0%}."
     )
+
+
+def _size_axis(**options: Any) -> alt.Axis:
+    """All the steps: left to itself a log axis leaves out ticks and labels."""
+    labels = {"labelOverlap": False, "labelExpr": "format(datum.value, ',d')"}
+    return alt.Axis(values=_SIZE_STEPS, tickCount=len(_SIZE_STEPS), **labels, **options)
 
 
 def _names(found: Sequence[tuple[Row, dict[str, Summary]]]) -> list[str]:

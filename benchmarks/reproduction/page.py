@@ -60,6 +60,8 @@ def _opening(found: Findings) -> list[str]:
         prose(texts.IN_SHORT, trials=trials, tuned=summary.tuning_words(found.simulated)),
         summary.coverage_table(found.simulated),
         prose("{words}", words=summary.size_words(found.simulated)),
+        "What the paper gets wrong, each shown below, with 95% intervals:\n",
+        summary.faults(found),
         "## What can be compared\n",
         table(("number", "simulated against published", "real tables against published"), texts.COMPARABLE, 3),
     ]

@@ -96,11 +96,10 @@ def tuned(found: Sequence[Simulated]) -> str:
                 f"{told.methods['ERT'].size:g} / {seen.ert_size:.0f}",
                 *(f"{x:.4f}" for x in (system.median_place, system.place_spread)),
                 *(f"{x:.4f}" for x in (system.strength, system.shallow_strength)),
-                f"{system.depth_lure:g}",
             ]
         )
     heads = ["system", "first stage", "reranked", "EST size", "ERT size"]
-    return table([*heads, "median_place", "place_spread", "strength", "shallow_strength", "depth_lure"], rows)
+    return table([*heads, "median_place", "place_spread", "strength", "shallow_strength"], rows)
 
 
 def _line(method: str, here: Summary, told: Result | None) -> list[str]:

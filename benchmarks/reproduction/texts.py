@@ -48,9 +48,9 @@ documents on average in MARCO's systems and {quora} in Quora's.
 TUNED = """\
 Published / simulated, on the very queries that the trials draw from, and the parameters of the simulation that
 `python -m benchmarks.reproduction.tuning` found: least squares with common random numbers. The size of ERT settled
-only what the other numbers left open; recall was not tuned to. `depth_lure` was set by hand. Where the best set
-lies far inside (see "The loss is not monotone"), the numbers are met by a reranker that loses by deep candidates,
-and the real one need not be like that.
+only what the other numbers left open; recall was not tuned to. Where the best set lies far inside (see "The loss is
+not monotone"), the numbers are met by a reranker that loses by deep candidates, and the real one need not be like
+that.
 """
 
 REAL_STAGES = """\

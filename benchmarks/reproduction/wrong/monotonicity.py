@@ -19,6 +19,7 @@ class Monotonicity:
     """How far a system is from what the paper assumes."""
 
     name: str
+    real: bool
     not_monotone: float  # share of queries whose loss rises somewhere as the set grows
     full: float  # mean RR@10 with everything reranked
     best_size: float  # mean size of the best set, chosen on one half of the queries
@@ -31,7 +32,7 @@ class Monotonicity:
         return self.gain > 3 * self.error
 
 
-def monotonicity(name: str, data: Candidates, beta: float = 0.0) -> Monotonicity:
+def monotonicity(name: str, data: Candidates, beta: float = 0.0, real: bool = False) -> Monotonicity:
     """Count queries, and look for a set that beats the full list on queries which had no say in its choice."""
     rule = RULES["softmax"]
     keys, curves = rule.keys(data), curves_of(data, rule, beta)
@@ -41,6 +42,7 @@ def monotonicity(name: str, data: Candidates, beta: float = 0.0) -> Monotonicity
     gains = judging.at(threshold) - judging.full
     return Monotonicity(
         name=name,
+        real=real,
         not_monotone=share_not_monotone(curves),
         full=float(curves.full.mean()),
         best_size=mean_kept(keys, data, threshold),
