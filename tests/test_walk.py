@@ -12,7 +12,7 @@ from surecut.bounds import TESTS
 from surecut.curves import Curves, measure_curves
 from surecut.measures import as_measure
 from surecut.rules import as_rule
-from surecut.walk import SHARES, Chain, Steps, chains, farthest, midpoint, walk
+from surecut.walk import SHARES, Steps, fallback, midpoint, walk
 from tests.strategies import as_candidates, tied_queries
 
 
@@ -201,15 +201,56 @@ def test_a_coarse_grid_is_walked_point_by_point(seed, start, start_is_true):
     assert found.threshold == reached
 
 
-@pytest.mark.parametrize("starts", [(-np.inf,), (-np.inf, -3.0), (-np.inf, -3.0, -1.0)])
-def test_starts_share_delta(starts):
-    shared = chains(starts, 0.1)
-    assert [start for start, _ in shared] == list(starts)
-    assert sum(delta for _, delta in shared) == pytest.approx(0.1)
-    assert sum(SHARES[len(starts)]) == pytest.approx(1.0)
+def slow_fallback(losses, points, level, test, starts, delta):
+    """Every point in order, tested from scratch at what its stretch has; the last one of all that were rejected."""
+    shares, carried, reached = SHARES[len(starts)], 0.0, None
+    for place, (start, end) in enumerate(zip(starts, [*starts[1:], math.inf], strict=True)):
+        possible = [delta * sum(shares[oldest : place + 1]) for oldest in range(place + 1)]
+        in_use = [each for each in possible if each > carried + delta * shares[place] - 1e-12]
+        for point in (each for each in points if start <= each <= end):
+            if not all(test.decision(losses.at(point), level, each) for each in in_use):
+                carried = 0.0
+                break
+            reached = point if reached is None else max(reached, point)
+        else:
+            carried += delta * shares[place]
+    return reached
 
 
-def test_the_farthest_chain_wins_and_failed_starts_do_not_count():
-    walked = [Chain(-np.inf, 0.03, None), Chain(-3.0, 0.03, -2.0), Chain(-1.0, 0.03, -0.5)]
-    assert farthest(walked) == -0.5
-    assert farthest(walked[:1]) is None
+@pytest.mark.parametrize("name", TESTS.names())
+@settings(max_examples=40, deadline=None)
+@given(
+    seed=st.integers(0, 10**6),
+    level=st.sampled_from((0.3, 0.35, 0.4, 0.45, 0.55)),
+    starts=st.sampled_from(
+        ((-np.inf,), (-np.inf, 7.0), (-np.inf, 3.0, 11.0), (-np.inf, 3.0, 3.0), (-np.inf, 24.0, 40.0))
+    ),
+    hump=st.booleans(),
+)
+def test_fallback_equals_a_fresh_test_at_every_point(name, seed, level, starts, hump):
+    losses = random_losses(seed, 80, binary=name == "binomial")
+    if hump:  # a full list that fails, so that a chain from further on has to make do with its own share
+        losses = Curves(losses.full, np.maximum(losses.start, 0.9).round(), losses.offsets, losses.keys, losses.values)
+    grid = np.unique([-np.inf, *range(26), 40.0])  # holds every start
+    fixed = fallback(losses, Steps.over_grid(losses, grid), level, TESTS[name], starts, 0.1, False)
+    assert fixed == slow_fallback(losses, grid, level, TESTS[name], starts, 0.1)
+    exact = fallback(losses, Steps.over_breakpoints(losses), level, TESTS[name], starts, 0.1, False)
+    assert (exact is None) == (fixed is None)
+    if exact is not None:  # keys are whole numbers, so that the grid has a point in every interval
+        np.testing.assert_array_equal(losses.at(exact), losses.at(fixed))
+
+
+def test_a_walk_that_never_fails_ends_with_all_of_delta():
+    """The losses are rejected at delta = .1 and at .034, not at .033: only a level that was passed on gets through."""
+    test, units = TESTS["hoeffding-bentkus"], 60
+    level = next(a for a in np.arange(0.1, 0.9, 0.001) if test.decision(np.full(units, 0.1), a, 0.034))
+    assert not test.decision(np.full(units, 0.1), level, 0.033)
+    losses = curves_with([(1.0, 0.1), (5.0, 0.1), (9.0, 0.1)], 0.1, units)
+    steps, starts = Steps.over_breakpoints(losses), (-np.inf, 3.0, 7.0)
+    assert fallback(losses, steps, level, test, starts, 0.1, False) == np.inf
+    assert fallback(losses, steps, level, test, starts, 0.1, False, head_failed=True) is None
+
+
+@pytest.mark.parametrize("starts", SHARES)
+def test_the_shares_are_all_of_delta(starts):
+    assert math.fsum(SHARES[starts]) == 1.0

@@ -3,14 +3,14 @@
 import textwrap
 from collections.abc import Sequence
 
+from surecut.markdown import pipe_table
+
 _WIDTH = 120
 
 
 def table(heads: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> str:
-    """A pipe table; all but the first columns are aligned to the right."""
-    rule = ["---" if number < left else "---:" for number in range(len(heads))]
-    lines = [list(heads), rule, *(list(row) for row in rows)]
-    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines) + "\n"
+    """A pipe table, as a paragraph of its own."""
+    return pipe_table(heads, rows, left) + "\n"
 
 
 def details(summary: str, body: str) -> str:
@@ -32,7 +32,5 @@ def prose(text: str, **values: object) -> str:
     """Paragraphs with their values filled in, wrapped; blank lines part them."""
     filled = text.format(**values)
     paragraphs = (" ".join(part.split()) for part in filled.strip().split("\n\n"))
-    return (
-        "\n\n".join(textwrap.fill(part, 120, break_long_words=False, break_on_hyphens=False) for part in paragraphs)
-        + "\n"
-    )
+    wrapped = (textwrap.fill(part, _WIDTH, break_long_words=False, break_on_hyphens=False) for part in paragraphs)
+    return "\n\n".join(wrapped) + "\n"

@@ -23,7 +23,7 @@ from surecut.rules import KEEP_EVERYTHING, Rule
 from surecut.statements import ASSUMPTIONS, state
 from surecut.targets import MaxDrop, Target
 from surecut.temperature import fit_temperature
-from surecut.walk import Chain, Steps, chains, farthest, walk
+from surecut.walk import SHARES, Steps, fallback
 
 DEFAULT_TARGET = MaxDrop(0.01)
 _ORDER_SALT = b"surecut order "
@@ -256,17 +256,12 @@ def _walked(choices: Choices, fitted: Fitted, prepared: Prepared) -> Decision:
     losses, target, test = prepared.losses, choices.target, choices.test
     steps = Steps.over_breakpoints(losses) if fitted.grid is None else Steps.over_grid(losses, fitted.grid)
     start_is_true = target.met_unpruned and not prepared.capped
-    walked: list[Chain] = []
-    relaxed = None
-    for start, delta in chains(fitted.starts, choices.delta):
-        known = start_is_true and start == KEEP_EVERYTHING
-        if start == KEEP_EVERYTHING and choices.if_unreachable == "relax-target" and not known:
-            reached = relaxed_level(test, losses.start, target.level, delta)
-            if reached != target.level:  # the ladder heads this chain, and ended before the target
-                relaxed = None if reached is None else {"value": target.value_at(reached)}
-                continue
-        walked.append(walk(losses, steps, target.level, test, start, delta, known))
-    threshold = farthest(walked)
+    relaxed, head_failed = None, False
+    if choices.if_unreachable == "relax-target" and not start_is_true:
+        reached = relaxed_level(test, losses.start, target.level, choices.delta * SHARES[len(fitted.starts)][0])
+        head_failed = reached != target.level  # the ladder heads the first chain, and ended before the target
+        relaxed = None if reached is None or not head_failed else {"value": target.value_at(reached)}
+    threshold = fallback(losses, steps, target.level, test, fitted.starts, choices.delta, start_is_true, head_failed)
     if threshold is not None and not (threshold == KEEP_EVERYTHING and start_is_true):
         return Decision(threshold, "certified")
     if relaxed is not None:

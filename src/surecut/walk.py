@@ -19,7 +19,7 @@ from surecut.kernels import testing as kernels
 from surecut.rules import KEEP_EVERYTHING
 
 SHARES = {1: (1.0,), 2: (0.5, 0.5), 3: (0.34, 0.33, 0.33)}
-"""How delta is divided between several starts (Bonferroni)."""
+"""How delta is divided between several starts."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,30 +59,23 @@ class Steps:
         place = int(np.searchsorted(self.thresholds, start, side="left"))
         return place if self.exact else min(place, self.thresholds.size - 1) + 1
 
-    def threshold_after(self, start: float, first: int, passed: int) -> float:
-        """The certified threshold once `passed` steps beyond the start were rejected."""
+    def threshold_after(self, start: float, first: int, passed: int, end: float) -> float:
+        """The certified threshold, `end` at most, once `passed` steps beyond the start were rejected."""
         if not self.exact:
             return float(self.thresholds[first - 1 + passed])
         if passed == 0 and start == KEEP_EVERYTHING:
             return KEEP_EVERYTHING
         following = first + passed
-        if following == self.thresholds.size:
-            return math.inf
-        return midpoint(max(start, float(self.thresholds[following - 1])), float(self.thresholds[following]))
+        failed = math.inf if following == self.thresholds.size else float(self.thresholds[following])
+        return midpoint(max(start, float(self.thresholds[following - 1])), min(failed, end))
 
 
 @dataclass(frozen=True)
 class Chain:
-    """One walk: where it started, at which level, and how far it came (None: its start already failed)."""
+    """One walk: how far it came (None: its start already failed), and whether that was all of its way."""
 
-    start: float
-    delta: float
     threshold: float | None
-
-
-def chains(starts: Sequence[float], delta: float) -> list[tuple[float, float]]:
-    """Each start with its share of delta."""
-    return [(start, delta * share) for start, share in zip(starts, SHARES[len(starts)], strict=True)]
+    complete: bool
 
 
 def walk(
@@ -93,8 +86,9 @@ def walk(
     start: float,
     delta: float,
     start_is_true: bool,
+    end: float = math.inf,
 ) -> Chain:
-    """Walk one chain. `losses` holds one curve a unit, in the pre-registered order.
+    """Walk one chain, from `start` to `end`. `losses` holds one curve a unit, in the pre-registered order.
 
     `start_is_true` says that the hypothesis at the start needs no test: a drop claim holds by definition
     when nothing is pruned.
@@ -103,7 +97,7 @@ def walk(
     check_range("delta", delta)
     if start_is_true and start != KEEP_EVERYTHING:
         raise ValueError("only the claim about everything may be true by definition")
-    first = steps.begin(start)
+    first, beyond = steps.begin(start), steps.begin(end)
     state = np.ascontiguousarray(losses.start).copy()
     kernels.apply_events(state, steps.units, steps.values, 0, int(steps.bounds[first]))
     passed = kernels.steps_passed(
@@ -116,17 +110,47 @@ def walk(
         kernels.checkpoints_for(state.size),
         steps.units,
         steps.values,
-        steps.bounds,
+        steps.bounds[: beyond + 1],
         first,
         not start_is_true,
     )
-    return Chain(start, delta, None if passed < 0 else steps.threshold_after(start, first, passed))
+    if passed < 0:
+        return Chain(None, False)
+    return Chain(steps.threshold_after(start, first, passed, end), first + passed == beyond)
 
 
-def farthest(walked: Sequence[Chain]) -> float | None:
-    """The smallest set that any chain reached, or None."""
-    reached = [chain.threshold for chain in walked if chain.threshold is not None]
-    return max(reached) if reached else None
+def fallback(
+    losses: Curves,
+    steps: Steps,
+    level: float,
+    test: MeanTest,
+    starts: Sequence[float],
+    delta: float,
+    start_is_true: bool,
+    head_failed: bool = False,
+) -> float | None:
+    """The smallest set that chains from several starts reach, or None: the fallback procedure.
+
+    Each start has its share of delta and is walked as far as the next one. A chain that comes so far passes on
+    the level that it was tested at, so that a walk which never fails ends with all of delta. A rejection at a
+    level counts only where every larger level that might have been in use rejects too: betting tests are tuned
+    to their level, and need not be nested by themselves. `head_failed` says that the first chain is lost already.
+    """
+    shares, ends = SHARES[len(starts)], (*starts[1:], math.inf)
+    walked: list[Chain] = []
+    inherited = 0  # from how many chains before this one, without a gap, levels were passed on
+    for place, (start, end) in enumerate(zip(starts, ends, strict=True)):
+        if place == 0 and head_failed:
+            continue
+        possible = (delta * math.fsum(shares[oldest : place + 1]) for oldest in range(place - inherited, -1, -1))
+        chains = [walk(losses, steps, level, test, start, each, start_is_true and place == 0, end) for each in possible]
+        walked.append(min(chains, key=_progress))
+        inherited = inherited + 1 if walked[-1].complete else 0
+    return max(walked, key=_progress).threshold if walked else None
+
+
+def _progress(chain: Chain) -> tuple[bool, float, bool]:
+    return (chain.threshold is not None, chain.threshold or 0.0, chain.complete)
 
 
 def midpoint(lower: float, upper: float) -> float:

@@ -52,6 +52,18 @@ def test_relaxing_afterwards_at_a_fresh_delta_is_caught():
     assert exceeds(at_the_same_time + afterwards, repetitions, DELTA)
 
 
+def test_starts_that_each_have_all_of_delta_are_caught():
+    """As if a chain that failed had passed its level on."""
+    whole, rng, repetitions = churning_population(3, at_least(0.5)), np.random.default_rng(3), 300
+    false = 0
+    for _ in range(repetitions):
+        losses = whole.sample(300, rng).losses
+        steps = Steps.over_breakpoints(losses)
+        chains = (walk(losses, steps, whole.level, HEDGE, start, DELTA, False) for start in (KEEP_EVERYTHING, 1.5, 2.5))
+        false += any(chain.threshold is not None for chain in chains)  # the target is false wherever they are
+    assert exceeds(false, repetitions, DELTA)
+
+
 def test_a_walk_that_mishandles_ties_is_caught():
     """Within a group of equal keys it leaves each query at its longest prefix instead of its shortest."""
     whole = population(Cell(rule="score", ties=True, system="graded", n=1000), "nDCG@10")

@@ -106,3 +106,16 @@ def test_several_starts_and_the_ladder_share_one_delta(name):
     starts = replace(whole.fitted, starts=(KEEP_EVERYTHING, 1.5, 2.5))
     false = sum(whole.is_false(decide(choices, starts, whole.sample(300, rng))) for _ in range(repetitions))
     assert not exceeds(false, repetitions, DELTA)
+
+
+@pytest.mark.parametrize("met", [(), (0,), (1, 2), (0, 1, 2)], ids=str)
+@pytest.mark.parametrize("name", [test.name for test in TESTS if test.certified and not test.needs_binary])
+def test_levels_that_are_passed_on_stay_within_delta(name, met):
+    """Where the target is met a chain gets through and leaves its level to the next, where it is false by a hair."""
+    whole, rng, repetitions = churning_population(4, at_least(0.5), met=met), np.random.default_rng(12), 500
+    choices = replace(whole.choices, test=TESTS[name])
+    starts = replace(whole.fitted, starts=(KEEP_EVERYTHING, 1.5, 2.5))
+    found = [decide(choices, starts, whole.sample(300, rng)) for _ in range(repetitions)]
+    assert not exceeds(sum(map(whole.is_false, found)), repetitions, DELTA)
+    if met:  # or nothing was passed on
+        assert sum(each.status == "certified" for each in found) > 0.9 * repetitions

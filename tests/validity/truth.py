@@ -1,5 +1,6 @@
 """Finite populations whose truth is known, and certificates made from samples drawn from them with replacement."""
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -131,20 +132,23 @@ def _hard_value(choices: Choices, prepared: Prepared, cell: Cell) -> float:
     return float(np.clip(abs(after) + (1e-9 if target.rising else -1e-9), 0.02, 0.99))
 
 
-def churning_population(states: int, target: Target, queries: int = 4000, seed: int = 5) -> Population:
+def churning_population(
+    states: int, target: Target, queries: int = 4000, seed: int = 5, met: Collection[int] = ()
+) -> Population:
     """A system whose mean never changes while every query's loss is drawn anew at each of several thresholds.
 
     As far from monotone as can be: what is searched over thresholds is searched over noise. The target is
-    false by a hair at every threshold.
+    false by a hair at every threshold, but for those states where it is to be met with room to spare.
     """
     rng = np.random.default_rng(seed)
     values = rng.beta(0.5, 0.5, (queries, states))
     values += 0.5 - values.mean(axis=0)  # the same truth everywhere
     values = np.clip(values, 0.0, 1.0)
+    claim = target.with_value(float(np.delete(values, list(met), axis=1).mean(axis=0).max()) + 1e-6)
+    values[:, list(met)] = 0.5 + 0.5 * values[:, list(met)]
     offsets = np.arange(queries + 1) * (states - 1)
     keys = np.tile(np.arange(1.0, states), queries)
     curves = Curves(values[:, 0], values[:, 0].copy(), offsets, keys, values[:, 1:].ravel())
     example = population(Cell())
-    claim = target.with_value(float(values.mean(axis=0).max()) + 1e-6)
     prepared = replace(example.prepared, curves=curves, losses=claim.losses(curves))
     return Population(replace(example.choices, target=claim), example.fitted, prepared)

@@ -79,7 +79,8 @@ def _how_chosen(certificate: Certificate) -> str:
     if certificate.grid["starts"] > 1:
         return (
             f"The marked threshold is the farthest that any of {certificate.grid['starts']} walks came, each from a "
-            "start of its own with its share of the error probability, testing every threshold on the way."
+            "start of its own, testing every threshold on the way; they share the error probability, and a walk that "
+            "comes as far as the next start passes its share on."
         )
     return (
         "The marked threshold is where the walk from “keep everything” stopped, which tests every threshold on the way."
