@@ -10,10 +10,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks.reproduction import commands
+from benchmarks.reproduction import commands, texts
 from benchmarks.reproduction.__main__ import DOCS, PAGE, write
 from benchmarks.reproduction.findings import Scale, find
-from benchmarks.reproduction.measuring import mean_measure
+from benchmarks.reproduction.markdown import prose
+from benchmarks.reproduction.measuring import curves_of, fitted_rule, mean_measure
 from benchmarks.reproduction.published import COLLECTIONS, METHODS, RERANKERS, RETRIEVERS, ROWS, row
 from benchmarks.reproduction.rates import Rate
 from benchmarks.reproduction.real import target_below
@@ -25,9 +26,11 @@ from benchmarks.reproduction.wrong.corrections import smallest_bound
 from benchmarks.reproduction.wrong.monotonicity import share_not_monotone
 from benchmarks.reproduction.wrong.printed_bound import printed_rejects
 
+from surecut.baselines import published_procedure
 from surecut.bounds import WSR
 from surecut.cli.values import named_method
 from surecut.curves import Curves
+from surecut.targets import at_least
 from surecut.watching import SILENT
 from tests.running import unknown_options
 
@@ -108,6 +111,8 @@ def test_the_page_that_is_kept_has_every_system_and_its_figures():
             assert line in page
     for path in re.findall(r"\]\((figures/.+?)\)", page):
         assert (DOCS / path).is_file()
+    for words in (texts.HEAD, texts.TUNED, texts.REAL_STAGES, texts.RUNS, texts.RECIPES):
+        assert prose(words) in page, "the page is older than its words: make reproduce"
     assert not list(unknown_options(page))
 
 
@@ -176,6 +181,15 @@ def test_the_smallest_bound_is_that_of_the_best_threshold():
     assert found.threshold > -5.0
     np.testing.assert_array_equal(found.losses, after)
     assert found.bound == pytest.approx(WSR.upper_bound(after, 0.1), abs=0.002)
+
+
+def test_the_published_procedure_corrects_to_the_same_smallest_bound():
+    """Two searches: one for the paper's bound, by bisection, and one for any test, down a ladder."""
+    data = pool(ROWS[4], 300, 50)
+    losses = at_least(0.99).losses(curves_of(data, fitted_rule(data)))
+    published = published_procedure(losses, 0.01, 0.1).corrected_level
+    assert published is not None
+    assert smallest_bound(losses, WSR, 0.1).bound == pytest.approx(published, abs=0.002)
 
 
 def test_queries_that_gain_by_pruning_are_counted():

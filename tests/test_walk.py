@@ -11,8 +11,8 @@ from surecut import at_least, max_drop
 from surecut.bounds import TESTS
 from surecut.curves import Curves, measure_curves
 from surecut.measures import as_measure
-from surecut.rules import as_rule
-from surecut.walk import SHARES, Steps, fallback, midpoint, walk
+from surecut.rules import DELTA_SHARES, as_rule
+from surecut.walk import Steps, fallback, midpoint, walk
 from tests.strategies import as_candidates, tied_queries
 
 
@@ -203,7 +203,7 @@ def test_a_coarse_grid_is_walked_point_by_point(seed, start, start_is_true):
 
 def slow_fallback(losses, points, level, test, starts, delta):
     """Every point in order, tested from scratch at what its stretch has; the last one of all that were rejected."""
-    shares, carried, reached = SHARES[len(starts)], 0.0, None
+    shares, carried, reached = DELTA_SHARES[len(starts)], 0.0, None
     for place, (start, end) in enumerate(zip(starts, [*starts[1:], math.inf], strict=True)):
         possible = [delta * sum(shares[oldest : place + 1]) for oldest in range(place + 1)]
         in_use = [each for each in possible if each > carried + delta * shares[place] - 1e-12]
@@ -222,9 +222,7 @@ def slow_fallback(losses, points, level, test, starts, delta):
 @given(
     seed=st.integers(0, 10**6),
     level=st.sampled_from((0.3, 0.35, 0.4, 0.45, 0.55)),
-    starts=st.sampled_from(
-        ((-np.inf,), (-np.inf, 7.0), (-np.inf, 3.0, 11.0), (-np.inf, 3.0, 3.0), (-np.inf, 24.0, 40.0))
-    ),
+    starts=st.sampled_from(((-np.inf,), (-np.inf, 3.0, 11.0), (-np.inf, 3.0, 3.0), (-np.inf, 24.0, 40.0))),
     hump=st.booleans(),
 )
 def test_fallback_equals_a_fresh_test_at_every_point(name, seed, level, starts, hump):
@@ -240,6 +238,48 @@ def test_fallback_equals_a_fresh_test_at_every_point(name, seed, level, starts, 
         np.testing.assert_array_equal(losses.at(exact), losses.at(fixed))
 
 
+def not_nested():
+    """Losses that wsr rejects at a small level and not at a larger one: its bets are tuned to the level."""
+    losses, level = np.concatenate((np.ones(13), np.zeros(47))), 0.44
+    decided = {delta: TESTS["wsr"].decision(losses, level, delta) for delta in (0.033, 0.034, 0.066, 0.067, 0.1)}
+    assert decided == {0.033: True, 0.034: True, 0.066: False, 0.067: False, 0.1: False}
+    return losses, level
+
+
+def staged(states):
+    """Losses of whole samples, one after the other, as [(key from which a state is left, losses)]."""
+    keys, losses = zip(*states, strict=True)
+    units = losses[0].size
+    return Curves(
+        losses[0],
+        losses[0],
+        np.arange(units + 1) * (len(states) - 1),
+        np.tile(np.array(keys[1:]), units),
+        np.stack(losses[1:], axis=1).ravel(),
+    )
+
+
+def test_a_rejection_counts_only_where_every_larger_level_in_use_rejects_too():
+    passing, level = not_nested()
+    losses = staged([(None, np.ones(60)), (1.0, passing), (5.0, np.ones(60))])
+    assert losses.at(3.0).tolist() == passing.tolist()
+    found = fallback(losses, Steps.over_breakpoints(losses), level, TESTS["wsr"], (-np.inf, 3.0, 7.0), 0.1, False)
+    assert found is None  # 0.033 rejects at the second start; 0.067, which the first might have made of it, does not
+
+
+def test_a_chain_claims_nothing_beyond_the_next_start():
+    passing, level = not_nested()
+    losses = staged([(None, passing), (1.0, passing), (9.0, np.ones(60))])
+    found = fallback(losses, Steps.over_breakpoints(losses), level, TESTS["wsr"], (-np.inf, 3.0, 7.0), 0.1, False)
+    assert found == 2.0  # between the last key that was removed and the start that failed at 0.067
+
+
+def test_starts_must_ascend():
+    losses = curves_with([(1.0, 0.1)], 0.1)
+    with pytest.raises(ValueError, match="ascend"):
+        fallback(losses, Steps.over_breakpoints(losses), 0.5, TESTS["hedge"], (-np.inf, 3.0, 2.0), 0.1, False)
+
+
 def test_a_walk_that_never_fails_ends_with_all_of_delta():
     """The losses are rejected at delta = .1 and at .034, not at .033: only a level that was passed on gets through."""
     test, units = TESTS["hoeffding-bentkus"], 60
@@ -251,6 +291,7 @@ def test_a_walk_that_never_fails_ends_with_all_of_delta():
     assert fallback(losses, steps, level, test, starts, 0.1, False, head_failed=True) is None
 
 
-@pytest.mark.parametrize("starts", SHARES)
+@pytest.mark.parametrize("starts", DELTA_SHARES)
 def test_the_shares_are_all_of_delta(starts):
-    assert math.fsum(SHARES[starts]) == 1.0
+    assert len(DELTA_SHARES[starts]) == starts
+    assert math.fsum(DELTA_SHARES[starts]) == 1.0

@@ -1,6 +1,7 @@
 """python -m benchmarks.reproduction: run the experiments, write docs/reproduction.md and its figures."""
 
 import argparse
+import pickle
 import time
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from surecut.cli.watching import watching
 from surecut.files import write_atomically
 
 DOCS = Path(__file__).parents[2] / "docs"
+KEPT = Path(__file__).parents[2] / "build" / "reproduction.pickle"
 PAGE = "reproduction.md"
 
 
@@ -25,11 +27,16 @@ def write(found: Findings, folder: Path) -> None:
 
 
 def main() -> None:
-    argparse.ArgumentParser(prog="python -m benchmarks.reproduction", description=__doc__).parse_args()
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.reproduction", description=__doc__)
+    parser.add_argument("--words", action="store_true", help="write the page anew from what the last run here found")
     console, begun = Console(stderr=True, highlight=False), time.monotonic()
-    with watching() as watch:
-        found = find(Scale(), watch)
-    write(found, DOCS)
+    if not parser.parse_args().words:
+        with watching() as watch:
+            KEPT.parent.mkdir(exist_ok=True)
+            write_atomically(KEPT, pickle.dumps(find(Scale(), watch)))
+    elif not KEPT.exists():
+        parser.error(f"{KEPT}: no run was kept; leave out --words")
+    write(pickle.loads(KEPT.read_bytes()), DOCS)
     console.print(f"wrote {DOCS / PAGE} in {(time.monotonic() - begun) / 60:.0f} minutes")
 
 

@@ -102,11 +102,12 @@ def risk_figure(curve: RiskCurve) -> Figure:
     """Figure 2: the risk and its bound against the threshold."""
     names = ("risk on the calibration queries", "its WSR bound", "its hedge bound", "true risk")
     heads = ("threshold", "mean kept", *names)
-    values, rows = [], []
+    values, rows, left_out = [], [], ""
     for point in curve.points:
         four = (point.empirical, point.wsr, point.hedge, point.truth)
         rows.append((f"{point.threshold:.2e}", size(point.kept), *(f"{y:.4f}" for y in four)))
         if min(four) > curve.level + _ABOVE_TARGET:
+            left_out = " Thresholds that prune far more are in the numbers only."
             continue
         values += [{"x": point.threshold, "series": name, "y": y} for name, y in zip(names, four, strict=True)]
     y = alt.Y("y:Q", title="risk (1 - RR@10)", scale=alt.Scale(zero=False))
@@ -122,8 +123,7 @@ def risk_figure(curve: RiskCurve) -> Figure:
     return Figure(
         name="reproduction-risk",
         title="Figure 2: empirical risk and its bound",
-        caption=f"Simulated Quora, DPR + MonoELECTRA; one calibration sample of {curve.queries:,}. {ended} "
-        "Thresholds that prune far more are in the numbers only.",
+        caption=f"Simulated Quora, DPR + MonoELECTRA; one calibration sample of {curve.queries:,}. {ended}{left_out}",
         description=f"Four lines over the threshold: {', '.join(names)}; a horizontal line at the target "
         f"{curve.level:.2f}. {ended} Numbers below.",
         chart=finished(alt.layer(*layers)),
@@ -168,7 +168,7 @@ def required_figure(points: Sequence[TargetPoint], row: Row) -> Figure:
     )
 
 
-def confidence_figure(points: Sequence[TargetPoint], smallest_bound: float) -> Figure:
+def confidence_figure(points: Sequence[TargetPoint], smallest_bound: float | None) -> Figure:
     """Figure 4: the confidence correction."""
     names = ("corrected confidence", "coverage on the batch", "coverage of the truth")
     values, rows = [], []
@@ -176,11 +176,10 @@ def confidence_figure(points: Sequence[TargetPoint], smallest_bound: float) -> F
         three = (p.confidence, p.batch_coverage, p.true_coverage)
         rows.append((f"{1 - p.target:.4f}", *(f"{y:.3f}" for y in three), f"{p.reached:.2f}"))
         values += [{"x": 1 - p.target, "series": name, "y": y} for name, y in zip(names, three, strict=True)]
-    bounds = (
-        {"x": smallest_bound, "label": f"smallest bound {smallest_bound:.3f}"},
-        {"x": SMALLEST_BOUND, "label": f"published, about {SMALLEST_BOUND:.2f}"},
-    )
-    marks = alt.Chart(alt.Data(values=list(bounds)))
+    bounds = [{"x": SMALLEST_BOUND, "label": f"published, about {SMALLEST_BOUND:.2f}"}]
+    if smallest_bound is not None:
+        bounds.append({"x": smallest_bound, "label": f"smallest bound {smallest_bound:.3f}"})
+    marks = alt.Chart(alt.Data(values=bounds))
     rule = marks.mark_rule(strokeDash=[2, 3], color=PAPER.ink).encode(x="x:Q")
     words = marks.mark_text(align="left", dx=5, fontSize=12, color=PAPER.ink).encode(
         x="x:Q", y=alt.value(268), text="label:N"
@@ -193,8 +192,8 @@ def confidence_figure(points: Sequence[TargetPoint], smallest_bound: float) -> F
         caption="Simulated MARCO, DPR + MonoELECTRA. Left of the smallest bound the published procedure raises delta; "
         f"in the paper that begins at {CONFIDENCE_FALLS_AT}. {_promised_in_vain(points)}",
         description="Three lines over alpha: the confidence after correction, coverage on the batch and coverage of "
-        f"the truth; vertical lines at the smallest bound, {smallest_bound:.3f} here and about {SMALLEST_BOUND} as "
-        "published. Numbers below.",
+        f"the truth; vertical lines at the smallest bound: {' and '.join(str(each['label']) for each in bounds)}. "
+        "Numbers below.",
         chart=finished(alt.layer(lines(values, names, x, y), rule, words)),
         heads=("alpha", *names, "reached without correction"),
         rows=rows,

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from benchmarks.reproduction.measuring import Behaviour, behaviour, curves_of, fitted_rule
-from benchmarks.reproduction.published import DEPTH, ROWS, TRIALS, Row, row
-from benchmarks.reproduction.real import TABLES, Real, real
+from benchmarks.reproduction.published import DEPTH, ROWS, TRIALS, Row
+from benchmarks.reproduction.published import row as row_of
+from benchmarks.reproduction.real import TABLES, Real, fused_table, real
 from benchmarks.reproduction.sweeps import RiskCurve, TargetPoint, risk_curve, target_sweep
-from benchmarks.reproduction.systems import SEED, pool
-from benchmarks.reproduction.trials import SMALL_DROP, calibration_size, row_trials, same_loss
+from benchmarks.reproduction.systems import SEED, pool, pool_size
+from benchmarks.reproduction.trials import SMALL_DROP, calibration_size, row_trials, same_loss, seed_of
 from benchmarks.reproduction.wrong.batches import Seen, batches
 from benchmarks.reproduction.wrong.corrections import SIZES as CORRECTED_SIZES
 from benchmarks.reproduction.wrong.corrections import Corrected, corrections
@@ -25,21 +26,20 @@ from benchmarks.reproduction.wrong.printed_bound import SIZES as PRINTED_SIZES
 from surecut.arrays import Float64
 from surecut.candidates import Candidates
 from surecut.curves import Curves
-from surecut.io.shipped import PREFIX
-from surecut.io.table import read_table
 from surecut.simulation import simulate
 from surecut.targets import at_least
 from surecut.trials.outcome import Trials
 from surecut.watching import Watch
 
-RISK_ROW = row("Quora", "DPR", "MonoELECTRA")  # of figure 2
-SWEEP_ROW = row("MARCO", "DPR", "MonoELECTRA")  # of figures 3 and 4
+RISK_ROW = row_of("Quora", "DPR", "MonoELECTRA")  # of figure 2
+SWEEP_ROW = row_of("MARCO", "DPR", "MonoELECTRA")  # of figures 3 and 4
 TARGETS = (  # from easy to out of reach, where the corrections begin in smaller steps
     *(round(0.30 + 0.005 * i, 4) for i in range(20)),
     *(round(0.40 + 0.0025 * i, 4) for i in range(13)),
 )
 REAL_EXAMPLE = TABLES[0]
 LURED = "lured"
+LURED_NAME = "simulated, lured"
 
 
 @dataclass(frozen=True)
@@ -88,43 +88,57 @@ class Findings:
 def find(scale: Scale, watch: Watch) -> Findings:
     """Run everything."""
     simulated, monotone = [], []
-    for each in scale.rows:
-        data = scale.pool(each)
-        trials = row_trials(each, data, scale.trials, watch)
-        simulated.append(Simulated(each, behaviour(data, each.target), trials))
-        monotone.append(monotonicity(f"simulated {each.full_name}", data))
-    lured = simulate(LURED, scale.queries or len(data), scale.depth, SEED)
-    monotone.append(monotonicity("simulated, lured", lured))
+    for row in scale.rows:
+        data = scale.pool(row)
+        trials = row_trials(row, data, scale.trials, watch)
+        simulated.append(Simulated(row, behaviour(data, row.target), trials))
+        monotone.append(monotonicity(f"simulated {row.full_name}", data))
     found = [real(name, scale.trials, watch) for name in scale.tables]
-    for each in found:
-        monotone.append(monotonicity(each.name, read_table(PREFIX + each.name), each.weight, real=True))
+    lured = simulate(LURED, scale.queries or pool_size(SWEEP_ROW), scale.depth, SEED)
+    monotone.append(monotonicity(LURED_NAME, lured))
+    for name in scale.tables:
+        rest, weight = fused_table(name)
+        monotone.append(monotonicity(name, rest, beta=weight, real=True))
     data = scale.pool(SWEEP_ROW)
-    calibration = calibration_size(len(data), SWEEP_ROW.collection)
-    drops = (same_loss(SWEEP_ROW.target, SWEEP_ROW.reranked), SMALL_DROP)
     populations = _populations(data, lured)
-    risky = scale.pool(RISK_ROW)
     return Findings(
         simulated=simulated,
         real=found,
-        risk=risk_curve(risky, RISK_ROW.target, calibration_size(len(risky), RISK_ROW.collection)),
-        sweep=target_sweep(data, scale.targets, calibration, scale.trials, watch),
+        risk=_risk(scale),
+        sweep=target_sweep(data, scale.targets, _calibration(data, SWEEP_ROW), scale.trials, seed_of(SWEEP_ROW), watch),
         monotone=monotone,
         printed=false_rejections(_samples(populations), scale.printed_sizes, scale.rejections, watch),
         corrections=corrections(populations, scale.corrected_sizes, scale.corrections, watch),
-        batches=batches(f"simulated {SWEEP_ROW.full_name}", data, drops, calibration, scale.batches, watch),
+        batches=_batches(data, scale, watch),
     )
+
+
+def _risk(scale: Scale) -> RiskCurve:
+    data = scale.pool(RISK_ROW)
+    return risk_curve(data, RISK_ROW.target, _calibration(data, RISK_ROW), seed_of(RISK_ROW))
+
+
+def _batches(data: Candidates, scale: Scale, watch: Watch) -> list[Seen]:
+    drops = (same_loss(SWEEP_ROW.target, SWEEP_ROW.reranked), SMALL_DROP)
+    name = f"simulated {SWEEP_ROW.full_name}"
+    return batches(name, data, drops, _calibration(data, SWEEP_ROW), scale.batches, watch)
+
+
+def _calibration(data: Candidates, row: Row) -> int:
+    return calibration_size(len(data), row.collection)
 
 
 def _populations(data: Candidates, lured: Candidates) -> dict[str, Curves]:
     """1 - RR@10 at every threshold of the paper's key: an ordinary system, one far from monotone, a real one."""
+    rest, weight = fused_table(REAL_EXAMPLE)
     systems = {
-        f"simulated {SWEEP_ROW.full_name}": data,
-        "simulated, lured": lured,
-        f"{REAL_EXAMPLE} (real)": read_table(PREFIX + REAL_EXAMPLE),
+        f"simulated {SWEEP_ROW.full_name}": (data, 0.0),
+        LURED_NAME: (lured, 0.0),
+        f"{REAL_EXAMPLE} (real)": (rest, weight),
     }
     return {
-        name: at_least(0.5).losses(curves_of(each, fitted_rule(each)))  # the loss is the same for every value
-        for name, each in systems.items()
+        name: at_least(0.5).losses(curves_of(each, fitted_rule(each), beta))  # the loss is the same for every value
+        for name, (each, beta) in systems.items()
     }
 
 

@@ -60,7 +60,7 @@ def _opening(found: Findings) -> list[str]:
         prose(texts.IN_SHORT, trials=trials, tuned=summary.tuning_words(found.simulated)),
         summary.coverage_table(found.simulated),
         prose("{words}", words=summary.size_words(found.simulated)),
-        "What the paper gets wrong, each shown below, with 95% intervals:\n",
+        "What the paper gets wrong, and how far these experiments show it (intervals are 95%):\n",
         summary.faults(found),
         "## What can be compared\n",
         table(("number", "simulated against published", "real tables against published"), texts.COMPARABLE, 3),
@@ -93,7 +93,7 @@ def _table_3(found: Findings) -> list[str]:
             parts += [f"### {collection}, simulated\n", tables.table_3(rows)]
     few = min(found.real, key=lambda each: each.queries)
     about_few = {
-        "few": few.name.split("-")[0],
+        "few": few.name,
         "queries": few.queries,
         "calibration": few.trials.calibration,
         "error": few.spread / math.sqrt(few.trials.calibration),
@@ -114,17 +114,19 @@ def _figure(figure: Figure) -> str:
     return "\n".join(parts)
 
 
-def _smallest_bound(found: Findings) -> float:
-    """The mean over trials of the smallest bound, for the target that the fewest of them reach."""
-    hardest = max(found.sweep, key=lambda point: point.target)
-    return 1.0 if hardest.smallest_bound is None else hardest.smallest_bound
+def _smallest_bound(found: Findings) -> float | None:
+    """The mean over trials of the smallest bound, for the hardest target; None if all of them reach it."""
+    return max(found.sweep, key=lambda point: point.target).smallest_bound
 
 
 def _about_smallest_bound(found: Findings) -> str:
+    here = _smallest_bound(found)
+    if here is None:
+        return ""
     risk, room = 1 - SWEEP_ROW.reranked, SWEEP_ROW.methods["CEC"].measure - SWEEP_ROW.target
     return prose(
         texts.SMALLEST_BOUND,
-        here=_smallest_bound(found),
+        here=here,
         published=SMALLEST_BOUND,
         reranked=SWEEP_ROW.reranked,
         risk=risk,

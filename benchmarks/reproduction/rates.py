@@ -30,10 +30,6 @@ class Rate:
         """Is it above what was promised, beyond chance?"""
         return self.count > 0 and float(bdtrc(self.count - 1, self.trials, promised)) < CHANCE
 
-    def falls_short(self, promised: float) -> bool:
-        """Is it below what was promised, beyond chance?"""
-        return Rate(self.trials - self.count, self.trials).exceeds(1 - promised)
-
     def __add__(self, other: "Rate") -> "Rate":
         return Rate(self.count + other.count, self.trials + other.trials)
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from benchmarks.reproduction.measuring import RR, mean_measure
 from benchmarks.reproduction.trials import SMALL_DROP, Named, same_loss, table_3
+from surecut.candidates import Candidates
 from surecut.curves import full_measure
 from surecut.fusion import final_scores, fit_fusion
 from surecut.io.shipped import PREFIX
@@ -45,10 +46,15 @@ def target_below(full: float) -> float:
     return math.floor(round(full * (1 - BELOW_FULL) * 100, 6)) / 100
 
 
-def real(name: str, trials: int, watch: Watch) -> Real:
-    """Fit the fusion weight on a share of the queries; measure and try everything on the rest."""
+def fused_table(name: str) -> tuple[Candidates, float]:
+    """The fusion weight that a share of the queries gives, and the rest of them, which everything is measured on."""
     tuning, rest = read_table(PREFIX + name).split((TUNING_SHARE, 1 - TUNING_SHARE))
-    weight = fit_fusion(tuning, RR)
+    return rest, fit_fusion(tuning, RR)
+
+
+def real(name: str, trials: int, watch: Watch) -> Real:
+    """A table's stages, and the paper's protocol on it."""
+    rest, weight = fused_table(name)
     fused = mean_measure(rest, weight)
     target = target_below(fused)
     drops = (same_loss(target, fused), SMALL_DROP)

@@ -20,7 +20,6 @@ from surecut.trials.drawing import Draw, redraw, split
 from surecut.trials.pool import Applied, Pool
 from surecut.watching import Watch
 
-SEED = 3
 _POINTS = 60
 _LADDER = 0.0005
 
@@ -47,10 +46,10 @@ class RiskCurve:
     queries: int
 
 
-def risk_curve(data: Candidates, target: float, calibration: int) -> RiskCurve:
-    """Risk and bounds over thresholds, on the first of the trials' calibration samples."""
+def risk_curve(data: Candidates, target: float, calibration: int, seed: int) -> RiskCurve:
+    """Risk and bounds over thresholds, on the first calibration sample of the trials with that seed."""
     pool = Pool.of(data, "", judged=True)
-    drawn, _ = split(pool, calibration, SEED, 0)
+    drawn, _ = split(pool, calibration, seed, 0)
     rule = fitted_rule(pool.data.take(drawn.units))
     keys, everyone = rule.keys(pool.data), curves_of(pool.data, rule)
     claim, delta = at_least(target), 1 - CONFIDENCE
@@ -101,14 +100,14 @@ class TargetPoint:
 
 
 def target_sweep(
-    data: Candidates, targets: Sequence[float], calibration: int, trials: int, watch: Watch
+    data: Candidates, targets: Sequence[float], calibration: int, trials: int, seed: int, watch: Watch
 ) -> list[TargetPoint]:
-    """Figures 3 and 4: the same draws for every target, as the trials make them."""
+    """Figures 3 and 4: the same draws for every target, those of the trials with that seed."""
     pool = Pool.of(data, "", judged=True)
     watch.stage("figures 3 and 4", trials)
 
     def one(trial: int) -> list[Claimed]:
-        return _one_trial(pool, targets, calibration, trial)
+        return _one_trial(pool, targets, calibration, seed, trial)
 
     with ThreadPoolExecutor() as executor:
         found = []
@@ -118,10 +117,10 @@ def target_sweep(
     return [_point(target, claims) for target, claims in zip(targets, zip(*found, strict=True), strict=True)]
 
 
-def _one_trial(pool: Pool, targets: Sequence[float], calibration: int, trial: int) -> list[Claimed]:
-    drawn, tested = split(pool, calibration, SEED, trial)
+def _one_trial(pool: Pool, targets: Sequence[float], calibration: int, seed: int, trial: int) -> list[Claimed]:
+    drawn, tested = split(pool, calibration, seed, trial)
     choices = resolve(target=at_least(targets[0]), confidence=CONFIDENCE, procedure="paper")
-    sample, population = (_fitted(pool, choices, each) for each in (drawn, redraw(pool, calibration, SEED, trial)))
+    sample, population = (_fitted(pool, choices, each) for each in (drawn, redraw(pool, calibration, seed, trial)))
     claims = []
     for target in targets:
         asked = replace(choices, target=at_least(target))

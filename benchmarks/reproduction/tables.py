@@ -20,6 +20,7 @@ _TABLE_3 = (
     f"coverage on the batch, {_BOTH}",
     "coverage of the truth, here",
     f"mean size, {_BOTH}",
+    "abstained, here",
 )
 
 
@@ -110,6 +111,7 @@ def _line(method: str, here: Summary, told: Result | None) -> list[str]:
         _pair(told and told.coverage, here.batch_coverage, "{:.2f}".format),
         f"{here.true_coverage:.2f}",
         _pair(told and told.size, here.mean_size, size),
+        f"{here.abstained:.0%}",
     ]
 
 

@@ -79,8 +79,13 @@ def calibration_size(queries: int, collection: str) -> int:
 def row_trials(row: Row, data: Candidates, trials: int, watch: Watch) -> Trials:
     """The trials of one of the paper's systems; every system has draws of its own."""
     drops = (same_loss(row.target, row.reranked), SMALL_DROP)
-    running = {"trials": trials, "seed": ROWS.index(row), "watch": Named(watch, row.full_name)}
+    running = {"trials": trials, "seed": seed_of(row), "watch": Named(watch, row.full_name)}
     return table_3(data, row.target, drops, row.collection, **running)
+
+
+def seed_of(row: Row) -> int:
+    """Of a system's draws, wherever they are made."""
+    return ROWS.index(row)
 
 
 def summaries(trials: Trials) -> dict[str, Summary]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from surecut.arrays import Float64
-from surecut.bounds import WSR
+from surecut.bounds import WSR, MeanTest
 from surecut.curves import Curves
 from surecut.rules import KEEP_EVERYTHING
 from surecut.walk import Steps, midpoint, walk
@@ -60,16 +60,21 @@ def published_procedure(losses: Curves, level: float, delta: float) -> Published
     if found.threshold is not None:
         return Published(found.threshold, True)
     best, at = _smallest_bound(losses, steps, delta)
-    raised = next((d for d in _raised(delta) if WSR.decision(at, level, d)), None)
-    return Published(KEEP_EVERYTHING, False, best, raised)
+    return Published(KEEP_EVERYTHING, False, best, raised_delta(at, level, delta))
 
 
-def _raised(delta: float) -> list[float]:
-    return [round(d, 10) for d in np.arange(delta, 1.0, 0.01)]
+def raised_delta(x: Float64, level: float, delta: float, test: MeanTest = WSR) -> float | None:
+    """The confidence correction: delta grows by hundredths until the level is rejected; None if it never is."""
+    tried = (round(d, 10) for d in np.arange(delta, 1.0, 0.01))
+    return next((d for d in tried if test.decision(x, level, d)), None)
 
 
 def _smallest_bound(losses: Curves, steps: Steps, delta: float) -> tuple[float, Float64]:
-    """The smallest WSR bound over all thresholds, and the losses where it is reached."""
+    """The smallest WSR bound over all thresholds, and the losses where it is reached.
+
+    A threshold whose mean does not lie below the smallest bound so far is passed over. A betting test might
+    reject there all the same, early on, so that the true smallest bound can be a little smaller.
+    """
     state = losses.start.copy()
     best, at = 1.0, state.copy()
     for step in range(steps.thresholds.size):

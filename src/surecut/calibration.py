@@ -19,11 +19,11 @@ from surecut.measures import NO_CUTOFF, OwnFunction, as_measure
 from surecut.placement import placed_grid, placed_starts, threshold_for_mean
 from surecut.planning import advise
 from surecut.relaxing import relaxed_confidence, relaxed_level
-from surecut.rules import KEEP_EVERYTHING, Rule
+from surecut.rules import DELTA_SHARES, KEEP_EVERYTHING, Rule
 from surecut.statements import ASSUMPTIONS, state
 from surecut.targets import MaxDrop, Target
 from surecut.temperature import fit_temperature
-from surecut.walk import SHARES, Steps, fallback
+from surecut.walk import Steps, fallback
 
 DEFAULT_TARGET = MaxDrop(0.01)
 _ORDER_SALT = b"surecut order "
@@ -258,7 +258,8 @@ def _walked(choices: Choices, fitted: Fitted, prepared: Prepared) -> Decision:
     start_is_true = target.met_unpruned and not prepared.capped
     relaxed, head_failed = None, False
     if choices.if_unreachable == "relax-target" and not start_is_true:
-        reached = relaxed_level(test, losses.start, target.level, choices.delta * SHARES[len(fitted.starts)][0])
+        share = DELTA_SHARES[len(fitted.starts)][0]
+        reached = relaxed_level(test, losses.start, target.level, choices.delta * share)
         head_failed = reached != target.level  # the ladder heads the first chain, and ended before the target
         relaxed = None if reached is None or not head_failed else {"value": target.value_at(reached)}
     threshold = fallback(losses, steps, target.level, test, fitted.starts, choices.delta, start_is_true, head_failed)
@@ -353,8 +354,7 @@ def _advice(choices: Choices, fitted: Fitted, prepared: Prepared) -> dict[str, A
             )
             walked.append((float(prepared.kept(threshold, choices).mean()), curves.at(threshold)))
             paths.append(list(walked))
-    share = 1.0 if len(fitted.starts) == 1 else 0.33
-    found = advise(choices.target, curves.full, paths, share * choices.delta, len(curves))
+    found = advise(choices.target, curves.full, paths, choices.least_delta, len(curves))
     return {"queries": found.queries, "tightest": found.tightest, "mean_kept": found.mean_kept}
 
 

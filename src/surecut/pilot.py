@@ -51,13 +51,13 @@ def outlook(
     )
     folds = fold(data.cut(choices.depth), choices, None)
     prepared = prepare(folds.calibration, choices, fit(folds, choices, as_measure(measure)))
-    mean, delta = prepared.data.lengths.mean(), choices.delta / (3 if choices.several_starts else 1)
+    mean = prepared.data.lengths.mean()
     rows: list[Outlook] = []
     before: int | None = 0  # a walk from the full list must pass every larger set first
     for share in SHARES:
         threshold = threshold_for_mean(prepared.keys, prepared.data.offsets, share * mean, choices.min_keep)
         x = prepared.losses.at(threshold)
-        needed = queries_needed(float(x.mean()), float(x.var()), target.level, delta, power)
+        needed = queries_needed(float(x.mean()), float(x.var()), target.level, choices.least_delta, power)
         if target.met_unpruned:
             needed = None if needed is None or before is None else max(needed, before)
             before = needed

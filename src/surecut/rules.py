@@ -20,6 +20,9 @@ KEEP_EVERYTHING = -math.inf
 START_SHARES = (0.3, 0.05)
 """Share of the list that the starts beside "keep everything" are meant to keep."""
 
+DELTA_SHARES = {1: (1.0,), 1 + len(START_SHARES): (0.34, 0.33, 0.33)}
+"""How delta is divided between one start and between several."""
+
 GRID_SIZE = 4095
 """Steps of a fixed grid, beside its first one, which keeps everything."""
 

@@ -1,7 +1,7 @@
 """The fixed-sequence walk: from "keep everything" to ever smaller sets, until one cannot be certified.
 
-Thresholds are tested in an order fixed in advance, each at the full level, stopping at the first that is
-not rejected. That needs no monotone risk, and it is valid over all breakpoints of the calibration data:
+Thresholds are tested in an order fixed in advance, each at the level of the one before, stopping at the first
+that is not rejected. That needs no monotone risk, and it is valid over all breakpoints of the calibration data:
 between two of them nothing changes, so walking them is walking the continuum. A coarser grid is valid only
 when no calibration query had a say in it.
 """
@@ -16,10 +16,7 @@ from surecut.arrays import Float64, Int64
 from surecut.bounds.base import MeanTest, check_range
 from surecut.curves import Curves
 from surecut.kernels import testing as kernels
-from surecut.rules import KEEP_EVERYTHING
-
-SHARES = {1: (1.0,), 2: (0.5, 0.5), 3: (0.34, 0.33, 0.33)}
-"""How delta is divided between several starts."""
+from surecut.rules import DELTA_SHARES, KEEP_EVERYTHING
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,10 +69,11 @@ class Steps:
 
 @dataclass(frozen=True)
 class Chain:
-    """One walk: how far it came (None: its start already failed), and whether that was all of its way."""
+    """One walk: the steps it passed and the threshold that certifies (-1 and None: its start already failed)."""
 
+    passed: int
     threshold: float | None
-    complete: bool
+    complete: bool  # did it come to its end?
 
 
 def walk(
@@ -115,8 +113,8 @@ def walk(
         not start_is_true,
     )
     if passed < 0:
-        return Chain(None, False)
-    return Chain(steps.threshold_after(start, first, passed, end), first + passed == beyond)
+        return Chain(-1, None, False)
+    return Chain(passed, steps.threshold_after(start, first, passed, end), first + passed == beyond)
 
 
 def fallback(
@@ -136,21 +134,21 @@ def fallback(
     level counts only where every larger level that might have been in use rejects too: betting tests are tuned
     to their level, and need not be nested by themselves. `head_failed` says that the first chain is lost already.
     """
-    shares, ends = SHARES[len(starts)], (*starts[1:], math.inf)
-    walked: list[Chain] = []
+    if list(starts) != sorted(starts):
+        raise ValueError(f"starts must ascend, not {starts}")
+    shares, ends = DELTA_SHARES[len(starts)], (*starts[1:], math.inf)
+    reached: list[float] = []
     inherited = 0  # from how many chains before this one, without a gap, levels were passed on
     for place, (start, end) in enumerate(zip(starts, ends, strict=True)):
         if place == 0 and head_failed:
             continue
         possible = (delta * math.fsum(shares[oldest : place + 1]) for oldest in range(place - inherited, -1, -1))
-        chains = [walk(losses, steps, level, test, start, each, start_is_true and place == 0, end) for each in possible]
-        walked.append(min(chains, key=_progress))
-        inherited = inherited + 1 if walked[-1].complete else 0
-    return max(walked, key=_progress).threshold if walked else None
-
-
-def _progress(chain: Chain) -> tuple[bool, float, bool]:
-    return (chain.threshold is not None, chain.threshold or 0.0, chain.complete)
+        chains = [walk(losses, steps, level, test, start, each, start_is_true, end) for each in possible]
+        shortest = min(chains, key=lambda chain: chain.passed)
+        if shortest.threshold is not None:
+            reached.append(shortest.threshold)
+        inherited = inherited + 1 if shortest.complete else 0
+    return max(reached, default=None)
 
 
 def midpoint(lower: float, upper: float) -> float:

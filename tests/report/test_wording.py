@@ -2,7 +2,9 @@
 
 import pytest
 
+import surecut as sc
 from surecut.report.figures import make_figures
+from surecut.report.gathering import gather
 from surecut.report.palette import PAPER
 from surecut.report.quantities import confidence_shown
 from surecut.report.wording import explorer_caveat, promise_of
@@ -69,3 +71,19 @@ def test_a_relaxed_target_promises_the_weaker_claim():
 )
 def test_confidence_is_not_rounded_up_to_certainty(confidence, words):
     assert confidence_shown(confidence) == words
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (0.45, ["EST and ERT: the smallest cut by score and by rank whose"]),
+        (0.504, ["EST: the smallest cut by score whose", "No cut by rank meets the target on these queries, so ERT"]),
+        (0.9, ["No cut by score and by rank meets the target on these queries, so EST and ERT"]),
+    ],
+)
+def test_a_figure_says_which_baseline_meets_the_target(value, words):
+    data = sc.simulate("lured", 600, 300, seed=1)
+    figures = make_figures(gather(sc.calibrate(data, target=sc.at_least(value)), data), PAPER)
+    caption = next(figure.caption for figure in figures if figure.name == "quality-by-size")
+    assert [part for part in words if part not in caption] == []
+    assert caption.count("EST") == caption.count("ERT") == 1

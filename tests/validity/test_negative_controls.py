@@ -53,7 +53,7 @@ def test_relaxing_afterwards_at_a_fresh_delta_is_caught():
 
 
 def test_starts_that_each_have_all_of_delta_are_caught():
-    """As if a chain that failed had passed its level on."""
+    """Each keeps its promise by itself, and the best of the three does not."""
     whole, rng, repetitions = churning_population(3, at_least(0.5)), np.random.default_rng(3), 300
     false = 0
     for _ in range(repetitions):

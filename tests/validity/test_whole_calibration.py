@@ -98,6 +98,21 @@ def test_removals_that_changed_nothing_in_the_sample_are_tested_all_the_same():
     assert not exceeds(whole.false_claims(40, 1000, seed=9), 1000, DELTA)
 
 
+def test_the_ladder_has_the_first_share_of_delta_only():
+    """The target is far out of reach: what the relaxed one comes to is what that share rejects."""
+    whole, rng = churning_population(3, at_least(0.5)), np.random.default_rng(13)
+    choices = replace(whole.choices, target=at_least(0.9), if_unreachable="relax-target")
+    starts = replace(whole.fitted, starts=(KEEP_EVERYTHING, 1.5, 2.5))
+    sample = whole.sample(300, rng)
+    prepared = replace(sample, losses=choices.target.losses(sample.curves))
+    claimed = {
+        share: choices.target.value_at(choices.test.upper_bound(prepared.losses.start, share * DELTA))
+        for share in (0.34, 1.0)
+    }
+    assert claimed[0.34] < claimed[1.0]
+    assert decide(choices, starts, prepared).relaxed == {"value": pytest.approx(claimed[0.34])}
+
+
 @pytest.mark.parametrize("name", [test.name for test in TESTS if test.certified and not test.needs_binary])
 def test_several_starts_and_the_ladder_share_one_delta(name):
     """The target is false by a hair at every start, and the losses at the starts are unrelated."""

@@ -17,7 +17,7 @@ from surecut.watching import Watch
 
 @dataclass(frozen=True)
 class Seen:
-    """The same certificates, seen on test batches and against the population."""
+    """Certificates made the same way, seen on the batch of a split, and against the pool they were redrawn from."""
 
     name: str
     claim: str
@@ -25,6 +25,7 @@ class Seen:
     test: int
     batch: Rate
     truth: Rate
+    abstained: float  # share of the trials, on the split
 
 
 def expected_on_batch(calibration: int, test: int, confidence: float = CONFIDENCE) -> float:
@@ -61,6 +62,7 @@ def batches(
             test,
             Rate(sum(each.holds_on_batch for each in outcomes), trials),
             Rate(sum(each.holds for each in outcomes), trials),
+            summary.abstained,
         )
-        for method, outcomes in zip(methods, found.blocks[0].outcomes, strict=True)
+        for method, outcomes, summary in zip(methods, found.blocks[0].outcomes, found.blocks[0].methods, strict=True)
     ]

@@ -12,6 +12,7 @@ from surecut.rules import KEEP_EVERYTHING, RULES
 
 _ROUNDING = 1e-12
 _THRESHOLDS = 200
+ERRORS = 3.1  # standard errors: a gain beyond that is seen by chance less than once in a thousand times
 
 
 @dataclass(frozen=True)
@@ -28,11 +29,11 @@ class Monotonicity:
 
     @property
     def significant(self) -> bool:
-        """Is the full list worse than the smaller set by more than three standard errors?"""
-        return self.gain > 3 * self.error
+        """Is the full list worse than the smaller set, beyond chance?"""
+        return self.gain > ERRORS * self.error
 
 
-def monotonicity(name: str, data: Candidates, beta: float = 0.0, real: bool = False) -> Monotonicity:
+def monotonicity(name: str, data: Candidates, *, beta: float = 0.0, real: bool = False) -> Monotonicity:
     """Count queries, and look for a set that beats the full list on queries which had no say in its choice."""
     rule = RULES["softmax"]
     keys, curves = rule.keys(data), curves_of(data, rule, beta)

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from benchmarks.reproduction.published import DELTA
 from benchmarks.reproduction.rates import Rate
 from surecut.arrays import Bool, Float64
 from surecut.bounds import HEDGE, WSR, MeanTest
 from surecut.watching import Watch
 
-DELTA = 0.1
 SIZES = (100, 300, 1000, 5000)
 MEASURED = "1 - RR@10"  # what names of losses that a system has begin with
 _AT_ONCE = 500

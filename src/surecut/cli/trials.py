@@ -183,6 +183,8 @@ def _format(shown_as: str | None, output: Path | None) -> str:
             raise InputError(f"{output}: name the file .md, .tex, .csv or .json, or add --format")
     if shown_as is not None and shown_as not in _SHOWN:
         raise InputError(unknown("format", shown_as, list(_SHOWN)))
+    if shown_as == "rich" and output is not None:
+        raise InputError(f"{output}: the rich table is for the terminal; use --format md, latex, csv or json")
     return shown_as or "rich"
 
 
@@ -230,7 +232,7 @@ def _show(found: "Trials", shown_as: str, output: Path | None) -> None:
     if output is None and shown_as == "rich":
         _print(found)
         return
-    text = as_json(found.to_dict()) + "\n" if shown_as == "json" else FORMATS.get(shown_as, FORMATS["md"])(found)
+    text = as_json(found.to_dict()) + "\n" if shown_as == "json" else FORMATS[shown_as](found)
     if output is None:
         print(text, end="")
         return

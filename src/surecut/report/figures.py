@@ -118,14 +118,28 @@ def _quality(report: Report, palette: Palette) -> Figure:
 
 def _baselines_in_words(report: Report) -> str:
     curve, target = report.tradeoff, float(report.certificate.target["value"])
-    named = ("ERT", "rank") if curve.est is None else ("EST and ERT", "score and by rank")
-    found = [point for point in (curve.est, curve.ert) if point is not None]
-    if not all(point.quantity >= target if report.quantity.rising else point.quantity <= target for point in found):
-        return f"No cut by {named[1]} meets the target on these queries, so {named[0]} would prune nothing."
-    return (
-        f"{named[0]}: the smallest cut by {named[1]} whose plain mean meets the target on these very queries; that "
-        "promises nothing about others."
-    )
+    met: list[tuple[str, str]] = []
+    missed: list[tuple[str, str]] = []
+    for name, cut, point in (("EST", "score", curve.est), ("ERT", "rank", curve.ert)):
+        if point is not None:
+            meets = point.quantity >= target if report.quantity.rising else point.quantity <= target
+            (met if meets else missed).append((name, cut))
+    words = []
+    if met:
+        names, cuts = _listed(met)
+        words.append(
+            f"{names}: the smallest cut by {cuts} whose plain mean meets the target on these very queries; that "
+            "promises nothing about others."
+        )
+    if missed:
+        names, cuts = _listed(missed)
+        words.append(f"No cut by {cuts} meets the target on these queries, so {names} would prune nothing.")
+    return " ".join(words)
+
+
+def _listed(baselines: list[tuple[str, str]]) -> tuple[str, str]:
+    names, cuts = zip(*baselines, strict=True)
+    return " and ".join(names), " and by ".join(cuts)
 
 
 def _quality_row(name: str, point: Point) -> tuple[str, ...]:
