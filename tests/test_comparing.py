@@ -25,7 +25,7 @@ def test_the_same_certificate_is_no_change_and_no_setback():
         ({"target": sc.max_drop(0.0001)}, "the old one is certified, the new one is abstained"),
         (
             {"target": sc.at_least(0.3)},
-            "they claim different things: max_drop of RR@10, pruned documents: drop; at_least",
+            "the old one 'max drop, RR@10, with pruned documents dropped', the new one 'at least, RR@10, with",
         ),
         ({"target": sc.max_drop(0.1), "measure": "nDCG@10"}, "they claim different things"),
         ({"target": sc.max_drop(0.1), "tail": "append"}, "they claim different things"),

@@ -148,6 +148,8 @@ def _test(name: str, binary: bool) -> MeanTest:
     """'auto' is decided by what was declared, never by looking at losses."""
     if name == "auto":
         return TESTS["binomial"] if binary else TESTS["hedge"]
+    if name not in TESTS.names():
+        raise InputError(unknown("test", name, ["auto", *TESTS.names()]))
     test = TESTS[name]
     if test.needs_binary and not binary:
         raise InputError(

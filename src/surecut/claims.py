@@ -13,7 +13,11 @@ from surecut.bounds.base import MeanTest
 from surecut.targets import Target
 
 _RUNGS: list[float] = (np.arange(1, 1000) / 1000.0).tolist()
-_DROPS: list[float] = [*_RUNGS[:99:-1], *(np.arange(400, -401, -1) / 4000.0).tolist()]
+_DROPS: list[float] = [
+    *_RUNGS[:99:-1],
+    *(np.arange(400, -401, -1) / 4000.0).tolist(),
+    *(np.arange(-21, -200, -1) / 200.0).tolist(),
+]
 """Drops are small: between -10% and 10% the rungs for reading are closer together."""
 
 

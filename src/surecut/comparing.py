@@ -52,8 +52,12 @@ def _claims_less(old: Certificate, new: Certificate) -> Iterator[str]:
         yield f"the old one is {old.status}, the new one is {new.status}"
     about = [(each.measure, each.target["kind"], each.target.get("k"), each.tail) for each in (old, new)]
     if about[0] != about[1]:
-        told = (f"{kind} of {measure}, pruned documents: {tail}" for measure, kind, _, tail in about)
-        yield f"they claim different things: {'; '.join(told)}"
+        told = [
+            f"{kind.replace('_', ' ')}{'' if k is None else f' of the top {k}'}, {measure}, with pruned documents "
+            f"{'dropped' if tail == 'drop' else 'appended'}"
+            for measure, kind, k, tail in about
+        ]
+        yield f"they claim different things: the old one '{told[0]}', the new one '{told[1]}'"
         return
     if now is not None and (now < was if _RISING[old.target["kind"]] else now > was):
         yield f"it claims less: {old.target['kind']} {now:g} instead of {was:g}"

@@ -21,14 +21,30 @@ def write_atomically(path: str | Path, content: str | bytes) -> None:
 
 def refuse_unwritable(path: str | Path) -> None:
     """Say at once that a file cannot be written, before hours are spent on what is to be in it."""
-    if Path(path).is_fifo() or Path(path).is_char_device():
-        return
+    if str(path) == "-":
+        raise InputError("-: name a file; what may go to standard output goes there without -o")
+    try:
+        if Path(path).is_fifo() or Path(path).is_char_device():
+            return
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written ({error.strerror})") from None
     target = Path(os.path.realpath(path))
     if target.is_dir():
-        raise InputError(f"{path}: is a folder: name a file")
+        raise InputError(f"{path}: cannot be written (is a folder: name a file)")
     if not target.parent.is_dir():
         raise InputError(f"{path}: cannot be written (there is no folder {target.parent})")
     if not os.access(target if target.exists() else target.parent, os.W_OK):
+        raise InputError(f"{path}: cannot be written (not permitted)")
+
+
+def refuse_no_folder(path: str | Path) -> None:
+    """Say at once that a folder cannot be made, or written to."""
+    there = Path(os.path.realpath(path))
+    while not there.exists():
+        there = there.parent
+    if not there.is_dir():
+        raise InputError(f"{path}: cannot be made ({there} is a file)")
+    if not os.access(there, os.W_OK):
         raise InputError(f"{path}: cannot be written (not permitted)")
 
 

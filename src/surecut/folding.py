@@ -102,7 +102,7 @@ def judged_only(data: Candidates) -> Candidates:
 
 def enough(data: Candidates) -> Candidates:
     if len(data) < FEWEST:
-        raise InputError(f"{len(data)} usable queries are too few to certify anything: at least {FEWEST} are needed")
+        raise InputError(f"{len(data)} usable queries are too few to say anything: at least {FEWEST} are needed")
     return data
 
 
@@ -110,5 +110,8 @@ def _judged(data: Candidates) -> Candidates:
     if data.judged.all():
         return data
     if not data.judged.any():
-        raise InputError("no query is judged: give the judgements, or use an agreement target, which needs none")
+        raise InputError(
+            "no query is judged: give judgements (--qrels FILE; qrels.txt or qrels.parquet in a folder), or use an "
+            "agreement target, which needs none (--agreement 0.95@10)"
+        )
     return data.take(np.flatnonzero(data.judged))

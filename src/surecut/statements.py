@@ -58,7 +58,9 @@ def state(
             f"would have a probability of at most 1/t. {nothing}"
         )
     if status == "uncertified":
-        return f"Not certified ({'; '.join(reasons)}). The target was that {claim}. {sizes}{_published(relaxed)}"
+        return (
+            f"Not certified ({'; '.join(reasons)}). The target was that {claim}. {sizes}{_published(choices, relaxed)}"
+        )
     dropped = f" {CAP_NOT_APPLIED}" if choices.max_keep is not None else ""
     return (
         f"Nothing is certified and nothing is pruned: {_why(choices, claim, confidence, advice, calibration)}{dropped}"
@@ -84,14 +86,15 @@ def _rounded(count: int) -> int:
     return int(float(f"{count:.2g}"))
 
 
-def _published(relaxed: Mapping[str, Any] | None) -> str:
+def _published(choices: Choices, relaxed: Mapping[str, Any] | None) -> str:
     if relaxed is None or relaxed.get("published_level") is None:
         return ""
     confidence = relaxed["published_confidence"]
     raised = "none" if confidence is None else percent(confidence)
     return (
-        f" The target was out of its reach: its corrected risk is {relaxed['published_level']:.4f}, its corrected "
-        f"confidence {raised}, neither of which holds as stated."
+        " Its search ended at once, because its bound for the full list misses the target, so nothing is pruned. Its "
+        f"corrected risk, the smallest bound of any threshold, is {relaxed['published_level']:.4f} "
+        f"({choices.target.level:.4f} was asked for), its corrected confidence {raised}; neither holds as stated."
     )
 
 

@@ -25,7 +25,8 @@ class Target:
 
     def __post_init__(self) -> None:
         if not isinstance(self.value, int | float) or not 0.0 < self.value < 1.0:
-            raise InputError(f"a target of {self.kind} must lie between 0 and 1, not {self.value}")
+            words = self.kind.replace("_", " ")
+            raise InputError(f"a target of '{words}' must lie strictly between 0 and 1, not {self.value}")
 
     @property
     def level(self) -> float:

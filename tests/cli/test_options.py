@@ -2,6 +2,7 @@
 
 import bz2
 import json
+import shlex
 import subprocess
 import sys
 
@@ -190,7 +191,25 @@ def test_a_tuning_table_must_hold_other_queries(surecut, tmp_path):
 def test_standard_input_is_read_once_only(surecut, systems):
     runs = systems["calibration"]
     ended = surecut("calibrate", "--retriever", "-", "--reranker", "-", "--qrels", runs.qrels)
-    assert (ended.status, ended.err) == (2, "surecut: standard input can be read once only\n")
+    assert ended.status == 2
+    assert ended.err == "surecut: standard input can be read once only: name a file for the others\n"
+
+
+@pytest.mark.parametrize(
+    "command", [("check", "-", "--retriever", "-"), ("diff", "-", "-"), ("prune", "-", "--retriever", "-")]
+)
+def test_a_certificate_and_data_cannot_both_be_piped(surecut, command):
+    ended = surecut(*command)
+    assert ended.status == 2
+    assert "standard input can be read once only" in ended.err
+
+
+def test_a_reader_who_goes_away_is_no_fault(systems, certificate):
+    """However the text is printed: 1 would say that the claim is contradicted."""
+    for verb in (("show", certificate), ("show", certificate, "--json"), ("diff", certificate, certificate)):
+        command = shlex.join([sys.executable, "-m", "surecut", *map(str, verb)])
+        ended = subprocess.run(["bash", "-c", f"{command} | (exec <&-); exit ${{PIPESTATUS[0]}}"], check=False)
+        assert ended.returncode == 0
 
 
 def test_qrels_may_come_from_standard_input(surecut, systems, certificate):

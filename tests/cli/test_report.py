@@ -35,7 +35,7 @@ def test_figures_alone(surecut, options, tmp_path):
     shown = surecut(*options, "--figures", "drawn")
     assert shown.status == 0
     assert shown.out == ""
-    assert "10 figures written to drawn" in shown.err
+    assert "5 figures, each as png and svg, written to drawn" in shown.err
     assert len(list((tmp_path / "drawn").glob("*.svg"))) == 5
 
 
@@ -60,6 +60,7 @@ def test_held_out_queries_that_contradict_end_with_1(surecut, options, systems, 
     sc.write_table(sc.read_trec(worse.retriever, worse.reranker, worse.qrels), tmp_path / "worse")
     shown = surecut(*options, "--held-out", "worse", "-o", "report.html")
     assert shown.status == 1
+    assert "Contradicted by these queries." in shown.err
     assert "Contradicted by these queries." in (tmp_path / "report.html").read_text()
 
 
@@ -84,6 +85,8 @@ def test_the_library_writes_the_same_page(surecut, options, systems, certificate
         (("-o", "report.pdf"), "name the file .html, .md or .json"),
         (("-o", "no/such/folder/report.html"), "there is no folder"),
         (("--format", "md", "-o", "."), "is a folder"),
+        (("-o", "-"), "-: name a file"),
+        (("--json", "--format", "md"), "--json and --format md are both given"),
     ],
 )
 def test_a_slip_is_one_line(surecut, options, given, words):
@@ -91,6 +94,23 @@ def test_a_slip_is_one_line(surecut, options, given, words):
     assert shown.status == 2
     assert words in shown.err
     assert len(shown.err.strip().splitlines()) == 1
+
+
+def test_figures_that_cannot_be_written_are_refused_before_anything_is(surecut, options, certificate, tmp_path):
+    shown = surecut(*options, "-o", "report.html", "--figures", certificate / "figures")
+    assert shown.status == 2
+    assert f"cannot be made ({certificate} is a file)" in shown.err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_held_out_lists_that_are_too_long_are_refused_as_check_does(surecut, options, certificate, tmp_path):
+    sc.write_table(sc.simulate(queries=60, depth=30, seed=5), tmp_path / "longer")
+    checked, reported = (
+        surecut("check", certificate, "--table", "longer"),
+        surecut(*options, "--held-out", "longer", "-o", "r.md"),
+    )
+    assert checked.status == reported.status == 2
+    assert checked.err == reported.err
 
 
 def test_other_queries_than_the_certificates_are_refused(surecut, systems, certificate, tmp_path):

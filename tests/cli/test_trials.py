@@ -3,7 +3,10 @@
 import csv
 import io
 import json
+import re
+from dataclasses import replace
 
+import numpy as np
 import pytest
 
 import surecut as sc
@@ -11,6 +14,9 @@ from surecut.cli.values import named_method
 from surecut.trials.running import run_trials
 
 QUICK = ("--table", "example:scifact-bm25-bge", "--max-drop", "5%", "--trials", "2", "--method", "surecut")
+
+
+TWO = ("--calibrate-on", "example:scifact-bm25-bge", "--test-on", "example:nfcorpus-bm25-bge")
 
 
 def test_the_table_has_a_row_for_each_method_and_says_how_to_run_it_again(surecut):
@@ -69,13 +75,34 @@ def test_methods_are_read_as_calibrate_names_its_options():
 
 
 def test_other_data_are_named_and_what_differs_is_said(surecut):
-    shown = surecut(
-        "trials", *("--calibrate-on", "example:scifact-bm25-bge", "--test-on", "example:nfcorpus-bm25-bge"), *QUICK[2:]
-    )
+    shown = surecut("trials", *TWO, *QUICK[2:])
     assert shown.status == 0
     assert "calibrated on scifact-bm25-bge, tested on nfcorpus-bm25-bge" in shown.words
     assert "calibrated and tested on nfcorpus-bm25-bge" in shown.words
     assert "the score profile (softmax share of the first candidate) is distributed otherwise" in shown.words
+
+
+def test_no_digit_is_left_out_where_there_is_little_room(surecut, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    shown = surecut("trials", *QUICK, "--method", "a-name-that-takes-a-lot-of-room=surecut:rule=rank,test=wsr")
+    assert "…" not in shown.out
+    assert "a-name-that-takes-a-lot-of-room 0." in shown.words
+
+
+def test_without_judgements_on_either_side_the_published_procedure_is_left_out(surecut, tmp_path):
+    data = sc.read_table("example:nfcorpus-bm25-bge")
+    sc.write_table(replace(data, judged=np.zeros(len(data), dtype=bool)), tmp_path / "logged")
+    given = ("--calibrate-on", "logged", "--test-on", "example:nfcorpus-bm25-bge", "--agreement", "0.8@5")
+    shown = surecut("trials", *given, "--trials", "1")
+    assert shown.status == 0
+    assert "cec is left out" in shown.err
+
+
+def test_it_is_said_where_the_published_procedure_could_not_search(surecut):
+    given = ("--simulated", "lured", "--queries", "300", "--depth", "200", "--at-least", "0.44", "--trials", "3")
+    shown = surecut("trials", *given, "--method", "cec", "--method", "surecut")
+    ended = re.findall(r"(\S+), calibrated and tested on simulated lured: in \d of 3 trials its search", shown.words)
+    assert ended == ["cec"]
 
 
 def test_a_simulated_system_is_drawn_from_its_own_seed(surecut):
@@ -114,8 +141,14 @@ def test_a_simulated_system_is_drawn_from_its_own_seed(surecut):
         (("--calibrate-on", "example:scifact-bm25-bge"), "belong together"),
         ((), "give the data as"),
         ((*QUICK, "-o", "found.xls"), "name the file .md, .tex, .csv or .json"),
-        ((*QUICK, "--method", "x=cec:rule=rank"), "'x': rule has no effect on paper"),
+        ((*QUICK, "--method", "x=cec:rule=rank"), "'x': rule has no effect on cec"),
         (("--calibrate-on", "example:scifact-bm25-bge", "--test-on", "example:scifact-bm25-bge"), "are the same"),
+        ((*TWO, "--max-drop", "5%", "--calibration", "400"), "nfcorpus-bm25-bge is calibrated on too, for comparison"),
+        ((*QUICK, "--method", "x=surecut:rule=rank,rule=score"), "rule is given twice"),
+        ((*QUICK, "--method", "x=surecut:min-keep=5,max-keep=3"), "method 'x': max_keep must be"),
+        ((*QUICK, "--format", "rich", "-o", "found.txt"), "the rich table is for the terminal"),
+        ((*QUICK, "--json", "--format", "csv"), "--json and --format csv are both given"),
+        ((*QUICK, "-o", "-"), "-: name a file"),
     ],
 )
 def test_a_slip_is_one_line(surecut, options, words):

@@ -9,6 +9,7 @@ import pytest
 
 import surecut as sc
 from surecut.io.trec import read_run
+from surecut.io.writing import write_trec
 
 VERBS = (
     *("demo", "calibrate", "assess", "prune", "check", "show", "diff", "plan", "report", "trials"),
@@ -60,6 +61,29 @@ def test_without_the_extra_the_demo_says_how_to_get_its_report(surecut, monkeypa
     assert shown.status == 0
     assert "pip install 'surecut[report]'" in shown.words
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_of_run_files_is_pruned_like_its_run(surecut, systems, tmp_path):
+    runs = systems["calibration"]
+    write_trec(sc.read_trec(runs.retriever, runs.reranker, runs.qrels), tmp_path / "runs")
+    made = surecut("calibrate", "--table", "runs", "--max-drop", "20%", "-o", "cert.json")
+    assert "apply it with: surecut prune cert.json --retriever RUN" in made.err
+    assert surecut("prune", "cert.json", "--table", "runs", "-o", "folder.run").status == 0
+    assert surecut("prune", "cert.json", "--retriever", "runs/retriever.run", "-o", "file.run").status == 0
+    assert (tmp_path / "folder.run").read_text() == (tmp_path / "file.run").read_text()
+
+
+def test_a_drop_without_a_lower_bound_is_shown_without_one(surecut, tmp_path):
+    """The reranker puts the retriever's first, which is right, tenth: pruned, the list is ten times as good."""
+    reranker = np.where(np.arange(20) == 0, 10.5, np.arange(20.0))
+    data = sc.Candidates.from_arrays(
+        np.tile(np.arange(20.0, 0.0, -1.0), (300, 1)),
+        np.tile(reranker, (300, 1)),
+        np.tile(np.arange(20) == 0, (300, 1)),
+    )
+    sc.write_table(data, tmp_path / "table")
+    sc.calibrate(data, target=sc.max_drop(0.5)).save(tmp_path / "cert.json")
+    assert "90% interval up to -" in surecut("check", "cert.json", "--table", "table").words
 
 
 def test_calibrate_show_prune_check_as_processes_of_their_own(shell, systems, tmp_path):

@@ -133,7 +133,7 @@ def test_null_reranker_scores_are_missing_scores(table):
 def test_what_is_no_table_is_refused(tmp_path, table):
     with pytest.raises(InputError, match="no such folder"):
         read_table(tmp_path / "nowhere")
-    with pytest.raises(InputError, match="no such folder"):
+    with pytest.raises(InputError, match="is a file, where a folder is expected"):
         read_table(table / "meta.json")
     (tmp_path / "empty").mkdir()
     with pytest.raises(InputError, match=r"neither candidates\.parquet nor candidates/part-"):

@@ -251,7 +251,7 @@ def test_sizes_are_the_papers_or_in_its_proportion(data):
         ({"methods": ["surcut"]}, "did you mean 'surecut'"),
         ({"methods": [METHODS["fitted weight"]], "calibration": 32}, "'fitted weight': too few queries to set some"),
         ({"methods": [Method("shallow", options={"depth": 20})]}, "'shallow': all methods see the same lists"),
-        ({"methods": [Method("odd", options={"procedure": "paper", "rule": "rank"})]}, "rule has no effect on paper"),
+        ({"methods": [Method("odd", options={"procedure": "paper", "rule": "rank"})]}, "rule has no effect on cec"),
         ({"methods": [Method("odd", options={"procedure": "est", "test": "wsr"})]}, "test has no effect on est"),
         ({"tune": None}, "unknown option 'tune'"),
         ({"names": ["one", "two"]}, "2 names for 1 sets of data"),

@@ -24,6 +24,7 @@ def _run() -> int:
     status = 0
     try:
         status = app(sys.argv[1:] or ["--help"], standalone_mode=False)
+        sys.stdout.flush()  # here, where a reader who went away is seen
     except typer.Abort:
         _stop("interrupted", INTERRUPTED)
     except typer.TyperException as error:
@@ -35,7 +36,7 @@ def _run() -> int:
         _stop(str(error), 70)
     except MemoryError:
         _stop("out of memory: cut the lists with --depth, or use fewer queries", 2)
-    except BrokenPipeError:  # the reader of our output went away
+    except (BrokenPipeError, SystemExit):  # the reader of our output went away; typer answers that by leaving
         _forget_output()
     except OSError as error:
         _forget_output()

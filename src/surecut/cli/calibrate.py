@@ -46,9 +46,10 @@ def calibrate(
 ) -> None:
     from surecut.calibration import calibrate as run
     from surecut.choices import resolve
-    from surecut.cli.loading import load_data, working
+    from surecut.cli.loading import load_data, run_in, working
     from surecut.cli.printing import EXIT, err, print_census, print_certificate, print_json
     from surecut.counting import census
+    from surecut.files import refuse_unwritable
     from surecut.fusion import final_scores
     from surecut.measures import as_measure
 
@@ -71,6 +72,8 @@ def calibrate(
         "grid": grid,
         "if_unreachable": if_unreachable,
     }
+    if output is not None:
+        refuse_unwritable(output)
     resolve(**chosen)  # type: ignore[arg-type]  # a wrong word is refused before anything is read
     data = load_data(
         retriever,
@@ -97,7 +100,8 @@ def calibrate(
         if output is None:
             err.print("not saved: add -o cert.json to keep it", style="dim")
         else:
-            use = "prune {} --retriever RUN -o pruned.run" if table is None else "rank {} RECIPE.toml --query ..."
+            runs = table is None or run_in(table) is not None
+            use = "prune {} --retriever RUN -o pruned.run" if runs else "rank {} RECIPE.toml --query ..."
             hint = "" if certificate.status == "abstained" else f"; apply it with: surecut {use.format(output)}"
             err.print(f"written to {output}{hint}", style="dim", soft_wrap=True, markup=False)
     raise typer.Exit(EXIT[certificate.status])

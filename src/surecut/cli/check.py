@@ -1,5 +1,8 @@
 """surecut check"""
 
+import math
+from collections.abc import Callable
+
 import typer
 
 from surecut.cli import options as o
@@ -31,9 +34,10 @@ def check(
     from rich.text import Text
 
     from surecut import checking
-    from surecut.cli.loading import load, load_data, working
+    from surecut.cli.loading import load, load_data, refuse_two_pipes, working
     from surecut.cli.printing import err, out, print_json
 
+    refuse_two_pipes(certificate, retriever, reranker, qrels)
     loaded = load(certificate)
     data = load_data(
         retriever,
@@ -60,7 +64,7 @@ def check(
         rows.add_row("claimed", Text(loaded.statement))
         rows.add_row(
             "found",
-            f"{unit}{shown(found.estimate)}, 90% interval {shown(found.interval[0])} to {shown(found.interval[1])} "
+            f"{unit}{shown(found.estimate)}, 90% interval {_between(*found.interval, shown)} "
             f"(claimed: {shown(found.claimed)}), {found.queries:,} queries",
         )
         rows.add_row(loaded.measure, f"{found.mean_full:.4f} with everything reranked, {found.mean_pruned:.4f} pruned")
@@ -88,3 +92,7 @@ def check(
         if found.same_data:
             err.print("these are the calibration queries themselves: no independent check", style="yellow")
     raise typer.Exit(1 if found.contradicted else 0)
+
+
+def _between(low: float, high: float, shown: Callable[[float], str]) -> str:
+    return f"{shown(low)} to {shown(high)}" if math.isfinite(low) else f"up to {shown(high)}"

@@ -42,14 +42,18 @@ def demo(
     from surecut.cli.loading import working
     from surecut.cli.printing import EXIT, out, print_certificate
     from surecut.errors import InputError
-    from surecut.files import refuse_unwritable
+    from surecut.files import refuse_no_folder, refuse_unwritable
     from surecut.report.writing import format_of
     from surecut.targets import max_drop
 
     if not simulated and (queries is not None or depth is not None):
         raise InputError("--queries and --depth are of the simulation: add --simulated")
+    if seed < 0:
+        raise InputError(f"--seed {seed}: 0 or more")
     format_of(report)
     refuse_unwritable(report)
+    if files is not None:
+        refuse_no_folder(files)
     with working("simulating" if simulated else "reading"):
         description, data = _simulated(queries, depth, seed) if simulated else _real()
         calibration, held_out = data.split((0.5, 0.5), seed=seed)
@@ -59,7 +63,7 @@ def demo(
     out.print("\n[bold]1. Calibrate[/]: how few candidates, if RR@10 may fall by at most 2%?")
     print_certificate(certificate)
     if not certificate.certified:
-        out.print("\nToo few queries to go on with: try the demo with more of them.")
+        out.print("\nNothing is certified, so there is nothing to go on with: try other --queries or another --depth.")
         raise typer.Exit(EXIT[certificate.status])
     with working("checking"):
         found = check(certificate, held_out, any_length=True)

@@ -41,13 +41,14 @@ def diff(
 ) -> None:
     from rich.table import Column, Table
 
-    from surecut.cli.loading import load
+    from surecut.cli.loading import load, refuse_two_pipes
     from surecut.cli.printing import out, print_json
     from surecut.comparing import changes, setbacks
 
     rise = None if max_kept_rise is None else chosen_limit("--max-kept-rise", max_kept_rise)
     fall = None if max_measure_fall is None else chosen_limit("--max-measure-fall", max_measure_fall)
     gates = rise is not None or fall is not None
+    refuse_two_pipes(old, new)
     before, after = load(old), load(new)
     changed = changes(before, after)
     reasons = setbacks(before, after, rise, fall) if gates else []

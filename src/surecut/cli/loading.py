@@ -49,8 +49,7 @@ def load_data(
                 raise InputError("--table brings its own reranker scores and judgements")
             data = _read_folder(table, options)
         else:
-            if [retriever, reranker, qrels].count("-") > 1:
-                raise InputError("standard input can be read once only")
+            refuse_two_pipes(retriever, reranker, qrels)
             from surecut.io.trec import read_trec
 
             data = read_trec(str(retriever), reranker, qrels, **options)
@@ -58,19 +57,35 @@ def load_data(
         return data
     named = _read_groups(groups)
     if not any(query in named for query in data.query_ids):
-        raise InputError(f"{groups}: names none of the queries; lines are 'query group', with the ids of the run")
+        raise InputError(
+            f"{groups}: names none of the queries of {table or retriever}; lines are 'query group', with the ids of "
+            "the run, and one file is for all data that are read"
+        )
     return data.with_groups(named)
 
 
+def run_in(folder: str) -> Path | None:
+    """The retriever's run in a folder of run files, under the names that `surecut demo --files` gives them."""
+    run = Path(folder) / "retriever.run"
+    return run if run.exists() else None
+
+
 def _read_folder(folder: str, options: dict[str, Any]) -> Candidates:
-    """A score table; or run files under the names that `surecut demo --files` gives them."""
+    """A score table, or a folder of run files."""
     from surecut.io.table import read_table
     from surecut.io.trec import read_trec
 
-    runs = [Path(folder) / name for name in ("retriever.run", "reranker.run", "qrels.txt")]
-    if not runs[0].exists():
+    run = run_in(folder)
+    if run is None:
         return read_table(folder, **options)
-    return read_trec(str(runs[0]), *(str(path) if path.exists() else None for path in runs[1:]), **options)
+    others = (run.with_name(name) for name in ("reranker.run", "qrels.txt"))
+    return read_trec(str(run), *(str(path) if path.exists() else None for path in others), **options)
+
+
+def refuse_two_pipes(*sources: Any) -> None:
+    """Only one of the inputs can be standard input."""
+    if [str(each) for each in sources].count("-") > 1:
+        raise InputError("standard input can be read once only: name a file for the others")
 
 
 def load(path: Any) -> Certificate:

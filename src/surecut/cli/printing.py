@@ -15,6 +15,7 @@ from surecut.counting import thin_judgements
 
 EXIT = {"certified": 0, "relaxed-target": 3, "relaxed-confidence": 3, "uncertified": 3, "abstained": 4}
 _COLOURS = {"certified": "green", "abstained": "red"}
+_NO_LIMIT = 10_000
 _TAILS = {"drop": "dropped", "append": "appended"}
 
 
@@ -27,6 +28,12 @@ class _Console(Console):
 
 out = _Console(highlight=False)
 err = _Console(stderr=True, highlight=False)
+
+
+def print_whole(table: Table) -> None:
+    """Print a table that needs more room than there is at the width it needs: no digit is left out."""
+    needed = out.measure(table, options=out.options.update_width(_NO_LIMIT)).maximum
+    _Console(highlight=False, width=max(out.width, needed)).print(table)
 
 
 def this_command() -> str:
@@ -114,7 +121,8 @@ def print_census(counts: dict[str, Any]) -> None:
         )
     ]
     if counts["extra_reranked"]:
-        lines.append(f"{counts['extra_reranked']:,} reranker scores belong to no candidate and were ignored")
+        extra = f"{counts['extra_reranked']:,} reranker scores"
+        lines.append(f"{extra} are of documents that are no candidates, or were cut off, and were ignored")
     if counts["filled_reranked"]:
         lines.append(f"{counts['filled_reranked']:,} candidates without a reranker score were placed last")
     if (thin := thin_judgements(counts)) is not None:

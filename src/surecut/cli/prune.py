@@ -33,7 +33,7 @@ def prune(
 ) -> None:
     import sys
 
-    from surecut.cli.loading import load, working
+    from surecut.cli.loading import load, refuse_two_pipes, run_in, working
     from surecut.cli.printing import err, print_json
     from surecut.errors import InputError
     from surecut.io.writing import run_as_trec, write_run
@@ -43,23 +43,25 @@ def prune(
         raise InputError("give the run as --retriever RUN or as --table DIR")
     if json and output == "-":
         raise InputError("--json prints a summary: name a file for the run with -o")
+    refuse_two_pipes(certificate, retriever)
     loaded = load(certificate)
+    source = retriever if table is None else run_in(table)
     if depth is not None and depth != loaded.depth:
         err.print(
             f"the lists are cut at {depth}; the certificate is about lists of up to {loaded.depth}", style="yellow"
         )
     with working("pruning"):
-        if table is not None:
+        if source is None:
             from surecut.certificate import refuse_other_system
             from surecut.io.table import read_table, to_frame
 
-            data = read_table(table, depth=depth)
+            data = read_table(str(table), depth=depth)
             refuse_other_system(loaded, data.system, any_system)
             run = to_frame(data).rename({"retriever": "score"}).select("query_id", "doc_id", "score")
         else:
             from surecut.io.trec import read_run
 
-            run = read_run(str(retriever))
+            run = read_run(str(source))
         pruned = prune_run(loaded, run, depth=depth, any_length=any_length)
         if output != "-":
             write_run(pruned, output)

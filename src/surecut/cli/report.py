@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from surecut.cli import options as o
+from surecut.cli.values import json_or
 from surecut.errors import InputError
 from surecut.registry import unknown
 
@@ -13,7 +14,7 @@ HELP = """One self-contained page about a certificate and the data it was calibr
 
 Example: surecut report cert.json --retriever bm25.run --reranker mono.run --qrels qrels.txt -o report.html
 
-Example: surecut report cert.json --table scores/mine --format md --figures figures, then paste it in a pull request
+Example: surecut report cert.json --table scores/mine --format md -o report.md, then paste it in a pull request
 
 Exit status: 0 done, 1 the held-out queries contradict the claim, 2 bad input.
 """
@@ -79,21 +80,25 @@ def report(
     ms_per_pair: o.MsPerPair = None,
     json: o.Json = False,
 ) -> None:
-    from surecut.cli.loading import load, load_data
-    from surecut.cli.printing import this_command
+    from surecut.cli.loading import load, load_data, refuse_two_pipes
+    from surecut.cli.printing import err, this_command
     from surecut.cli.watching import watching
-    from surecut.files import refuse_unwritable, write_atomically
+    from surecut.files import refuse_no_folder, refuse_unwritable, write_atomically
+    from surecut.report.contents import verdict_of
     from surecut.report.drawing import write_figures
     from surecut.report.gathering import gather
     from surecut.report.writing import FORMATS
 
-    chosen = _format("json" if json else written_as, output, nothing_is_fine=figures is not None)
     if output is not None:
         refuse_unwritable(output)
+    chosen = _format(json_or(json, written_as), output, nothing_is_fine=figures is not None)
+    if figures is not None:
+        refuse_no_folder(figures)
+    refuse_two_pipes(certificate, retriever, reranker, qrels)
     loaded = load(certificate)
     reading: dict[str, Any] = {"missing_reranker": missing_reranker, "absent": absent, "groups": groups}
     data = load_data(retriever, reranker, qrels, table, depth=depth, **reading)
-    others = None if held_out is None else load_data(None, None, None, held_out, depth=loaded.depth, **reading)
+    others = None if held_out is None else load_data(None, None, None, held_out, depth=depth, **reading)
     tune = None if tune_table is None else load_data(None, None, None, tune_table, depth=depth)
     with watching() as watch:
         found = gather(
@@ -117,7 +122,9 @@ def report(
     if text is not None and output is None:
         print(text, end="")
     _tell(output, chosen, drawn)
-    if found.check is not None and found.check.contradicted:
+    verdict = verdict_of(found)
+    if verdict is not None and found.check is not None and found.check.contradicted:
+        err.print(f"{verdict.title}: {verdict.verdict} {verdict.sentence}", style="red", soft_wrap=True, markup=False)
         raise typer.Exit(1)
 
 
@@ -140,7 +147,9 @@ def _tell(output: Path | None, chosen: str | None, drawn: list[Path]) -> None:
     from surecut.cli.printing import err
 
     if drawn:
-        err.print(f"{len(drawn)} figures written to {drawn[0].parent}", style="dim", soft_wrap=True, markup=False)
+        kinds = sorted({path.suffix.removeprefix(".") for path in drawn})
+        count = f"{len(drawn) // len(kinds)} figures, each as {' and '.join(kinds)}"
+        err.print(f"{count}, written to {drawn[0].parent}", style="dim", soft_wrap=True, markup=False)
     if output is not None:
         hint = "; open it in a browser" if chosen == "html" else ""
         err.print(f"written to {output}{hint}", style="dim", soft_wrap=True, markup=False)

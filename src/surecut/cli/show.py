@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from surecut.cli import options as o
+from surecut.errors import InputError
 
 if TYPE_CHECKING:
     from surecut.certificate import Certificate
@@ -26,6 +27,8 @@ def show(
     from surecut.cli.loading import load
     from surecut.cli.printing import out, print_certificate, print_json
 
+    if json and latex:
+        raise InputError("--json and --latex are both given: leave one out")
     loaded = load(certificate)
     if json:
         print_json({**loaded.to_dict(), "digest": loaded.digest})

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from surecut.cli import options as o
-from surecut.cli.values import chosen_confidence, chosen_fusion, chosen_target, named_method
+from surecut.cli.values import chosen_confidence, chosen_fusion, chosen_target, json_or, named_method
 from surecut.errors import InputError
 from surecut.files import refuse_unwritable
 from surecut.io.shipped import PREFIX
@@ -41,7 +41,8 @@ TestOn = Annotated[
     typer.Option(
         "--test-on",
         metavar="DIR",
-        help="... and test on this one: what happens when the queries are of another kind.",
+        help="... and test on this one: what happens when the queries are of another kind. Beside it, calibrated on "
+        "queries of this one too.",
         rich_help_panel=_TRIALS,
     ),
 ]
@@ -135,9 +136,9 @@ def trials(
     from surecut.counting import census
     from surecut.trials.running import DEFAULT_METHODS, run_trials
 
-    form = "json" if json else _format(shown_as, output)
     if output is not None:
         refuse_unwritable(output)
+    form = _format(json_or(json, shown_as), output)
     common = {
         "measure": measure,
         "target": chosen_target(at_least, max_drop, max_drop_abs, agreement),
@@ -152,7 +153,7 @@ def trials(
     contenders(methods, common, grouped=groups is not None)  # a wrong word is refused before anything is read
     reading = {"depth": depth, "missing_reranker": missing_reranker, "absent": absent, "groups": groups}
     pools = _pools((retriever, reranker, qrels, table), (calibrate_on, test_on), (simulated, queries, seed), reading)
-    if method is None and not any(data.judged.any() for _, data in pools):
+    if method is None and not all(data.judged.any() for _, data in pools):
         methods = [each for each in methods if each.name != "cec"]
         err.print("cec is left out: without judgements there is nothing to fit its temperature on", style="dim")
     with watching() as watch:
@@ -243,7 +244,7 @@ def _show(found: "Trials", shown_as: str, output: Path | None) -> None:
 def _print(found: "Trials") -> None:
     from rich.table import Table
 
-    from surecut.cli.printing import out
+    from surecut.cli.printing import out, print_whole
     from surecut.trials.table import cells, headings, notes, several_claims, title
 
     shown = [number for number, heading in enumerate(headings(found)) if heading != "claim"]  # it goes below
@@ -255,7 +256,7 @@ def _print(found: "Trials") -> None:
         for row in block.methods:
             line = cells(found, row)
             table.add_row(*(line[number] for number in shown))
-        out.print(table)
+        print_whole(table)
         out.print()
     if several_claims(found):
         for row in found.blocks[0].methods:

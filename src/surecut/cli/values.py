@@ -52,6 +52,8 @@ def named_method(text: str) -> Method:
     targets: dict[str, str] = {}
     for part in _outside_brackets(inside):
         name, _, value = (each.strip() for each in part.partition("="))
+        if name in targets or name.replace("-", "_") in options:
+            raise InputError(f"--method {text}: {name} is given twice")
         if not value and name in (*_TARGETS, *_OPTIONS):
             raise InputError(f"--method {text}: {name} needs a value, {name}=...")
         if name in _TARGETS:
@@ -68,6 +70,13 @@ def named_method(text: str) -> Method:
 def _outside_brackets(text: str) -> list[str]:
     """The parts between commas; a rule's own parameters have commas in brackets."""
     return [part for part in re.split(r",(?![^(]*\))", text) if part.strip()]
+
+
+def json_or(json: bool, form: str | None) -> str | None:
+    """The format: --json is a short form of --format json."""
+    if json and form not in (None, "json"):
+        raise InputError(f"--json and --format {form} are both given: leave one out")
+    return "json" if json else form
 
 
 def chosen_confidence(text: str) -> float:

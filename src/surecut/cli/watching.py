@@ -52,8 +52,12 @@ class _Lines(Watch):
         left = (self._total - self._done) * seconds / max(self._fresh, 1)
         rate = f"{self._pairs / seconds:,.0f} pairs/s, " if self._pairs else ""
         self._console.print(
-            f"{self._what}: {self._done:,} of {self._total:,}, {rate}about {left / 60:,.0f} min left", style="dim"
+            f"{self._what}: {self._done:,} of {self._total:,}, {rate}about {_time(left)} left", style="dim"
         )
+
+
+def _time(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 60 else f"{seconds / 60:,.0f} min"
 
 
 @contextmanager

@@ -22,6 +22,8 @@ def find_table(folder: str | Path) -> Path:
         if wanted not in shipped_tables():
             raise InputError(unknown("example", wanted, shipped_tables()))
         return _DATA / wanted
+    if Path(folder).is_file():
+        raise InputError(f"{folder}: is a file, where a folder is expected (run files go with --retriever, --reranker)")
     if not Path(folder).is_dir():
         raise InputError(f"{folder}: no such folder; a score table is a folder that surecut score or write_table made")
     return Path(folder)

@@ -151,7 +151,10 @@ def _candidates(root: Path, count: int | None) -> pl.DataFrame:
     if single.exists():
         return _read([single])
     if not parts:
-        raise InputError(f"{root}: neither candidates.parquet nor candidates/part-*.parquet is there")
+        raise InputError(
+            f"{root}: neither candidates.parquet nor candidates/part-*.parquet is there (nor retriever.run, where a "
+            "folder of run files will do)"
+        )
     if count is not None and len(parts) != count:
         raise InputError(
             f"{root}: {len(parts)} of the {count} parts in candidates/ are there; surecut score with the same recipe "

@@ -35,8 +35,8 @@ STANDINGS = {
 GRID_CAVEAT = (
     "Every cell that certifies is a valid certificate by itself, for whoever fixed that target and that confidence "
     "before looking. Choosing among many after looking costs validity: the error probability must be divided by the "
-    "number of targets one chooses from. The second column does that: whoever takes the target from it after looking, "
-    "whatever the first column says, is covered, on condition that the confidence was fixed before."
+    "number of targets one chooses from. The figures headed “chosen” do that: whoever takes the target from them after "
+    "looking, whatever the others say, is covered, on condition that the confidence was fixed before."
 )
 BOUND_NOTE = "The bound inverts the test at that threshold taken by itself: it is for reading, and no claim of its own."
 

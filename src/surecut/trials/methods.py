@@ -70,8 +70,13 @@ def _contender(method: Method, common: Mapping[str, Any], grouped: bool) -> Cont
         raise InputError(f"method '{method.name}': all methods see the same lists: give the depth for all of them")
     for name in _WITHOUT_EFFECT.get(str(options.get("procedure", "walk")), ()):
         if name in method.options:
-            raise InputError(f"method '{method.name}': {name} has no effect on {options['procedure']}: leave it out")
-    return Contender(method.name, resolve(grouped=grouped, **options), as_measure(options.get("measure", "RR@10")))
+            what = _BASES[options["procedure"]]
+            raise InputError(f"method '{method.name}': {name} has no effect on {what}: leave it out")
+    try:
+        choices = resolve(grouped=grouped, **options)
+    except InputError as error:
+        raise InputError(f"method '{method.name}': {error}" if method.options else str(error)) from None
+    return Contender(method.name, choices, as_measure(options.get("measure", "RR@10")))
 
 
 _KNOWN = [name for name in signature(resolve).parameters if name != "grouped"]
@@ -81,3 +86,4 @@ _WITHOUT_EFFECT = {
     "ert": ("rule", "test", "confidence", "grid", "if_unreachable"),
 }
 """Arguments of `calibrate` that a procedure pays no heed to."""
+_BASES = {str(each.options.get("procedure", "walk")): each.name for each in METHODS}

@@ -21,6 +21,7 @@ class Outcome:
     status: str
     threshold: float
     confidence: float | None  # what it promises, after any correction; None: it promises nothing
+    corrected: bool  # did the published procedure fail at the full list, and correct what it promises?
     measure: float  # mean on the test batch
     size: float  # mean kept on the test batch
     median_kept: float  # of the queries of the test batch

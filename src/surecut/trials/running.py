@@ -116,7 +116,7 @@ def _pools(
     if len(given) > 1 and given[0] is given[1]:
         raise InputError("the data to test on are the data to calibrate on: give others, or leave them out")
     judged = any(contender.choices.measure.needs_judgements for contender in chosen)
-    pools = [Pool.of(each.cut(depth), name, judged) for each, name in zip(given, called, strict=True)]
+    pools = [_pool(each.cut(depth), name, judged) for each, name in zip(given, called, strict=True)]
     known, found = pools[0].data.depth or 0, pools[-1].data.depth or 0
     if found > known:  # a certificate does not apply to lists longer than those it was made from
         raise InputError(
@@ -124,6 +124,13 @@ def _pools(
             f"cut both at the same depth (--depth {known})"
         )
     return pools
+
+
+def _pool(data: Candidates, name: str, judged: bool) -> Pool:
+    try:
+        return Pool.of(data, name, judged)
+    except InputError as error:
+        raise InputError(f"{name}: {error}") from None
 
 
 def _sizes(pools: Sequence[Pool], calibration: int | None, test: int | None) -> tuple[int, int]:
@@ -140,9 +147,10 @@ def _sizes(pools: Sequence[Pool], calibration: int | None, test: int | None) -> 
         )
     if calibration + test > there or calibration > most:
         smallest = min(pools, key=len) if calibration > most else pools[-1]
+        both = f" ({smallest.name} is calibrated on too, for comparison)" if len(pools) > 1 else ""
         raise InputError(
             f"{calibration:,} calibration and {test:,} test queries cannot be drawn, there are only {len(smallest):,} "
-            f"in {smallest.name}: ask for fewer with --calibration and --test, or leave them out"
+            f"in {smallest.name}{both}: ask for fewer with --calibration and --test, or leave them out"
         )
     return calibration, test
 
@@ -177,6 +185,7 @@ def _outcome(contender: Contender, source: Pool, target: Pool, drawn: Drawn) -> 
         status=found.decision.status,
         threshold=found.decision.threshold,
         confidence=_promised(contender, found.decision),
+        corrected="published_confidence" in (found.decision.relaxed or {}),
         measure=float(measured[drawn.tested].mean()),
         size=float(sizes.mean()),
         median_kept=float(np.median(sizes)),

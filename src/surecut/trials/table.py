@@ -72,7 +72,8 @@ def notes(trials: Trials) -> list[str]:
     )
     lines = [
         *wanted,
-        f"{trials.trials:,} trials, {trials.calibration:,} calibration and {trials.test:,} test {kind}, "
+        f"{trials.trials:,} trial{'s' if trials.trials > 1 else ''}, {trials.calibration:,} calibration and "
+        f"{trials.test:,} test {kind}, "
         f"seed {trials.seed}; a true coverage of {asked:.4g} is seen as {asked:.4g} +- {noise:.2g} (standard error).",
         f"coverage, truth: sample drawn with replacement, claim held against all {pool}; "
         f"coverage, batch: the paper's, against the test {kind} of a split, which have noise of their own. "
@@ -80,13 +81,30 @@ def notes(trials: Trials) -> list[str]:
         "confidence: as promised, after the corrections of the published procedure; - promises none. "
         "size: candidates reranked for a test query, its mean and median over the trials; speed-up: all over those.",
     ]
+    lines += _ends_at_the_full_list(trials)
     if len(trials.blocks) > 1:
         lines.append(
-            f"{title(trials.blocks[1])}: the paper's sense of out-of-domain, models trained elsewhere, calibrated on "
-            "queries of the target. The other block breaks exchangeability: no guarantee covers it."
+            f"{title(trials.blocks[1])}: what the paper calls out-of-domain. There only the models come from "
+            "elsewhere; the calibration queries are of the kind that is tested, and the guarantee holds. The other "
+            "block calibrates on queries of another kind: no guarantee covers it."
         )
         lines.append(_difference(trials))
         lines += [_overlap(trials)] if trials.shared else []
+    return lines
+
+
+def _ends_at_the_full_list(trials: Trials) -> list[str]:
+    """Only the published procedure claims something where it could not search."""
+    lines = []
+    for block in trials.blocks:
+        for row, outcomes in zip(block.methods, block.outcomes, strict=True):
+            ended = sum(each.corrected for each in outcomes)
+            if ended:
+                lines.append(
+                    f"{row.method}, {title(block)}: in {ended:,} of {len(outcomes):,} trials its search ended at once, "
+                    "because its bound for the full list misses the target. It prunes nothing then, claims the target "
+                    "all the same with the corrected confidence, and does not count as having abstained."
+                )
     return lines
 
 
@@ -118,10 +136,10 @@ def as_markdown(trials: Trials) -> str:
 
 
 def as_latex(trials: Trials) -> str:
-    """A booktabs table; the notes are comments."""
+    """A table for the package booktabs; the notes are comments."""
     heads = headings(trials)
     left = 2 if several_claims(trials) else 1
-    lines = [f"% {note}" for note in notes(trials)]
+    lines = [f"% {note}" for note in (*notes(trials), r"needs \usepackage{booktabs}")]
     lines += ["\\begin{tabular}{" + "l" * left + "r" * (len(heads) - left) + "}", "\\toprule"]
     lines.append(_latex_line(heads))
     for block in trials.blocks:
