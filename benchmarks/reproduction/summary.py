@@ -50,12 +50,12 @@ def faults(found: Findings) -> str:
             f"- The loss is not monotone: {shares_not_monotone(found.monotone)} of the queries lose by some of the "
             "candidates that they gain.",
             f"- The bound as printed rejects what is true {printed.printed} of the time at worst ({printed.losses}, "
-            f"n = {printed.queries:,}); {DELTA:g} is allowed. "
-            f"{_cells([(cell.queries, cell.printed) for cell in found.printed])} "
-            f"With losses of {MEASURED}: {_cells([(cell.queries, cell.printed) for cell in measured])}",
+            f"n = {printed.queries:,}); {DELTA:g} is allowed. It is beyond that, and beyond chance, in "
+            f"{_cells([(cell.queries, cell.printed) for cell in found.printed])}; where losses are {MEASURED}, in "
+            f"{_cells([(cell.queries, cell.printed) for cell in measured])}.",
             f"- The corrected risk (with the paper's bound, made right) is below the truth {worst.risk} of the time at "
-            f"worst ({worst.population}, n = {worst.queries:,}); {DELTA:g} is promised. "
-            f"{_cells([(cell.queries, cell.risk) for cell in corrected])}",
+            f"worst ({worst.population}, n = {worst.queries:,}); {DELTA:g} is promised. It is beyond that, and beyond "
+            f"chance, in {_cells([(cell.queries, cell.risk) for cell in corrected])}.",
             f"- Coverage on a batch is not coverage of the truth: certificates made the same way ({seen.claim}) hold "
             f"{seen.batch} of the time on the batch, {seen.truth} of the truth.\n",
         )
@@ -67,7 +67,7 @@ def _cells(rates: Sequence[tuple[int, Rate]]) -> str:
     largest = max(n for n, _ in rates)
     there = [rate for n, rate in rates if n == largest]
     above, above_there = (sum(rate.exceeds(DELTA) for rate in each) for each in ([r for _, r in rates], there))
-    return f"Beyond chance in {above} of {len(rates)} cells, at n = {largest:,} in {above_there} of {len(there)}."
+    return f"{above} of {len(rates)} cells ({above_there} of {len(there)} at n = {largest:,})"
 
 
 def coverage_table(found: Sequence[Simulated]) -> str:
