@@ -1,8 +1,6 @@
 """The command line: one module a verb, the same words as the Python API."""
 
-import os
 import sys
-from contextlib import suppress
 
 INTERRUPTED = 130
 
@@ -19,12 +17,12 @@ def _run() -> int:
     import typer
 
     from surecut.cli.app import app
+    from surecut.cli.printing import forget
     from surecut.errors import EvaluatorsDisagree, InputError
 
     status = 0
     try:
         status = app(sys.argv[1:] or ["--help"], standalone_mode=False)
-        sys.stdout.flush()  # here, where a reader who went away is seen
     except typer.Abort:
         _stop("interrupted", INTERRUPTED)
     except typer.TyperException as error:
@@ -36,20 +34,14 @@ def _run() -> int:
         _stop(str(error), 70)
     except MemoryError:
         _stop("out of memory: cut the lists with --depth, or use fewer queries", 2)
-    except (BrokenPipeError, SystemExit):  # the reader of our output went away; typer answers that by leaving
-        _forget_output()
+    except SystemExit:  # the reader of a help text went away; typer answers that by leaving
+        forget(sys.stdout)
     except OSError as error:
-        _forget_output()
+        forget(sys.stdout)
         _stop(f"{error.filename or 'standard output'}: {error.strerror or error}", 2)
     if status == INTERRUPTED:  # how typer reports Ctrl-C
         _stop("interrupted", INTERRUPTED)
     return status if isinstance(status, int) else 0
-
-
-def _forget_output() -> None:
-    """What is still in the buffer of standard output cannot be written, and need not be."""
-    with suppress(OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _stop(message: str, status: int) -> None:

@@ -1,9 +1,12 @@
 """How certificates and counts look in a terminal."""
 
 import json
+import os
 import shlex
 import sys
-from typing import Any
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import IO, Any
 
 from rich.console import Console
 from rich.panel import Panel
@@ -19,11 +22,26 @@ _NO_LIMIT = 10_000
 _TAILS = {"drop": "dropped", "append": "appended"}
 
 
+def forget(stream: IO[str]) -> None:
+    """What is still to be written there cannot be, and need not be."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+@contextmanager
+def reader_may_leave() -> Iterator[None]:
+    """A verb whose reader went away (`| head`) goes on in silence, and ends with the status that is its own."""
+    try:
+        yield
+    except BrokenPipeError:
+        forget(sys.stdout)
+
+
 class _Console(Console):
-    """A console that leaves a reader who went away to the caller, instead of ending with a status of its own."""
+    """The same for what is printed here."""
 
     def on_broken_pipe(self) -> None:
-        raise BrokenPipeError
+        forget(self.file)
 
 
 out = _Console(highlight=False)
@@ -41,8 +59,14 @@ def this_command() -> str:
     return shlex.join(["surecut", *sys.argv[1:]])
 
 
+def print_text(text: str) -> None:
+    """Plain text, as it is."""
+    with reader_may_leave():
+        print(text, end="", flush=True)
+
+
 def print_json(record: Any) -> None:
-    print(as_json(record))
+    print_text(as_json(record) + "\n")
 
 
 def as_json(record: Any) -> str:

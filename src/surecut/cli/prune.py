@@ -34,7 +34,7 @@ def prune(
     import sys
 
     from surecut.cli.loading import load, refuse_two_pipes, run_in, working
-    from surecut.cli.printing import err, print_json
+    from surecut.cli.printing import err, print_json, reader_may_leave
     from surecut.errors import InputError
     from surecut.io.writing import run_as_trec, write_run
     from surecut.pruning import prune_run
@@ -73,8 +73,9 @@ def prune(
         "mean_kept": pruned.height / max(queries, 1),
     }
     if output == "-":
-        sys.stdout.buffer.write(run_as_trec(pruned))
-        sys.stdout.buffer.flush()
+        with reader_may_leave():
+            sys.stdout.buffer.write(run_as_trec(pruned))
+            sys.stdout.buffer.flush()
     if json:
         print_json(summary)
     else:

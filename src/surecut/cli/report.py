@@ -81,7 +81,7 @@ def report(
     json: o.Json = False,
 ) -> None:
     from surecut.cli.loading import load, load_data, refuse_two_pipes
-    from surecut.cli.printing import err, this_command
+    from surecut.cli.printing import err, print_text, this_command
     from surecut.cli.watching import watching
     from surecut.files import refuse_no_folder, refuse_unwritable, write_atomically
     from surecut.report.contents import verdict_of
@@ -120,7 +120,7 @@ def report(
             write_atomically(output, text)
         drawn = [] if figures is None else write_figures(found, figures)
     if text is not None and output is None:
-        print(text, end="")
+        print_text(text)
     _tell(output, chosen, drawn)
     verdict = verdict_of(found)
     if verdict is not None and found.check is not None and found.check.contradicted:

@@ -25,7 +25,7 @@ def show(
     json: o.Json = False,
 ) -> None:
     from surecut.cli.loading import load
-    from surecut.cli.printing import out, print_certificate, print_json
+    from surecut.cli.printing import out, print_certificate, print_json, print_text
 
     if json and latex:
         raise InputError("--json and --latex are both given: leave one out")
@@ -33,7 +33,7 @@ def show(
     if json:
         print_json({**loaded.to_dict(), "digest": loaded.digest})
     elif latex:
-        print(latex_row(loaded))
+        print_text(latex_row(loaded) + "\n")
     else:
         print_certificate(loaded, ms_per_pair)
         holds = loaded.status in ("certified", "relaxed-target")

@@ -226,7 +226,7 @@ def _name(source: str) -> str:
 
 
 def _show(found: "Trials", shown_as: str, output: Path | None) -> None:
-    from surecut.cli.printing import as_json, err
+    from surecut.cli.printing import as_json, err, print_text
     from surecut.files import write_atomically
     from surecut.trials.table import FORMATS
 
@@ -235,7 +235,7 @@ def _show(found: "Trials", shown_as: str, output: Path | None) -> None:
         return
     text = as_json(found.to_dict()) + "\n" if shown_as == "json" else FORMATS[shown_as](found)
     if output is None:
-        print(text, end="")
+        print_text(text)
         return
     write_atomically(output, text)
     err.print(f"written to {output}", style="dim", soft_wrap=True, markup=False)
