@@ -9,7 +9,7 @@ from surecut.errors import InputError
 from surecut.fusion import check_fusion
 from surecut.measures import NO_CUTOFF, AnyMeasure, as_measure
 from surecut.registry import unknown
-from surecut.rules import DELTA_SHARES, RULES, START_SHARES, Rule, as_rule
+from surecut.rules import RULES, Rule, as_rule, least_share
 from surecut.targets import Target
 
 PROCEDURES = ("walk", "paper", "est", "ert")
@@ -46,8 +46,8 @@ class Choices:
 
     @property
     def least_delta(self) -> float:
-        """What any start is sure to have of delta; levels that are passed on come on top."""
-        return self.delta * min(DELTA_SHARES[1 + len(START_SHARES) if self.several_starts else 1])
+        """What any start is sure to have."""
+        return self.delta * least_share(self.several_starts)
 
     @property
     def several_starts(self) -> bool:

@@ -23,6 +23,12 @@ START_SHARES = (0.3, 0.05)
 DELTA_SHARES = {1: (1.0,), 1 + len(START_SHARES): (0.34, 0.33, 0.33)}
 """How delta is divided between one start and between several."""
 
+
+def least_share(several_starts: bool) -> float:
+    """What any start is sure to have of delta; levels that are passed on come on top."""
+    return min(DELTA_SHARES[1 + len(START_SHARES) if several_starts else 1])
+
+
 GRID_SIZE = 4095
 """Steps of a fixed grid, beside its first one, which keeps everything."""
 

@@ -105,6 +105,12 @@ def test_a_bound_is_the_test_inverted_from_the_weakest_claim():
     assert bound_for_reading(sc.at_least(0.5), np.zeros(50), np.ones(50), hedge, 0.1) is None
 
 
+def test_the_bound_of_a_large_gain_goes_below_the_rungs_that_are_close_together():
+    """The pruned list is twice as good: a bound at -10% would only be where the fine ladder ends."""
+    bound = bound_for_reading(sc.max_drop(0.1), np.full(2000, 0.8), np.full(2000, 0.4), TESTS["hedge"], 0.1)
+    assert -1.0 < bound < -0.9
+
+
 def test_a_bound_stops_at_the_first_value_that_is_not_shown():
     class Gap:
         """A test that shows every value but one."""

@@ -116,7 +116,7 @@ def _from_moments(
 
     from surecut.errors import InputError
     from surecut.planning import queries_needed
-    from surecut.rules import DELTA_SHARES, START_SHARES
+    from surecut.rules import least_share
 
     drop = target.is_drop
     if mean is None or sd is None or (drop and full_mean is None):
@@ -127,5 +127,5 @@ def _from_moments(
     full = np.array([mean if full_mean is None else full_mean])
     x = float(target.variable_at(target.value, np.array([mean]), full)[0])
     scale = {"max_drop": 1 / (2 - target.value), "max_drop_abs": 0.5}.get(target.kind, 1.0)
-    share = min(DELTA_SHARES[1 if target.met_unpruned else 1 + len(START_SHARES)])
-    return queries_needed(x, (scale * sd) ** 2, target.level, share * (1 - confidence), power)
+    delta = least_share(several_starts=not target.met_unpruned) * (1 - confidence)
+    return queries_needed(x, (scale * sd) ** 2, target.level, delta, power)

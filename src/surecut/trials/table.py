@@ -68,7 +68,7 @@ def notes(trials: Trials) -> list[str]:
     pool = (
         f"{trials.queries:,} queries in {trials.units:,} groups, each counting once"
         if grouped
-        else (f"{trials.queries:,} queries")
+        else f"{trials.queries:,} queries"
     )
     lines = [
         *wanted,
