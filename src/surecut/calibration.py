@@ -20,6 +20,7 @@ from surecut.placement import placed_grid, placed_starts, threshold_for_mean
 from surecut.planning import advise
 from surecut.relaxing import relaxed_confidence, relaxed_level
 from surecut.rules import DELTA_SHARES, KEEP_EVERYTHING, Rule
+from surecut.scale import Scale
 from surecut.statements import ASSUMPTIONS, state
 from surecut.targets import MaxDrop, Target
 from surecut.temperature import fit_temperature
@@ -289,6 +290,7 @@ def certificate(choices: Choices, folds: Folds, fitted: Fitted, prepared: Prepar
         "fingerprint": data.fingerprint(),
         "shortest_list": int(data.lengths[data.lengths > 0].min(initial=int(data.lengths.max()))),
         "longest_list": int(data.lengths.max()),
+        "scores": scale_of(data),
         "mean_candidates": float(data.lengths.mean()),
         "mean_full": float(curves.full.mean()),
         "mean_pruned": float(measured.mean()),
@@ -333,6 +335,12 @@ def certificate(choices: Choices, folds: Folds, fitted: Fitted, prepared: Prepar
 def _depth(data: Candidates) -> int:
     """What the retriever was asked for, as far as that is known."""
     return max(data.depth or 0, int(data.lengths.max()))
+
+
+def scale_of(data: Candidates) -> dict[str, float] | None:
+    """How the retriever's scores lie, so that those of another one can be told."""
+    scale = Scale.of(data)
+    return None if scale is None else scale.to_json()
 
 
 def quantiles(kept: Int64) -> dict[str, int]:

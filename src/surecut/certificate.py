@@ -79,6 +79,7 @@ class Certificate:
         """What applies it, the rule with its threshold and nothing that only calibration needs."""
         from surecut.pruner import Pruner
         from surecut.rules import RULES
+        from surecut.scale import Scale
 
         rule = RULES[self.rule["name"]].with_parameters(self.rule["parameters"])
         return Pruner(
@@ -88,22 +89,26 @@ class Certificate:
             self.max_keep,
             self.depth,
             int(self.calibration["shortest_list"]),
+            Scale.from_json(self.calibration.get("scores")),
         )
 
-    def keep(self, scores: Any, offsets: Any = None, *, any_length: bool = False) -> Any:
+    def keep(self, scores: Any, offsets: Any = None, *, any_length: bool = False, any_system: bool = False) -> Any:
         """How many of one query's descending scores to keep (with `offsets`: of each query's).
 
         Lists longer than those calibrated on are refused, and shorter ones too where the rule looks at the whole list,
-        unless `any_length` allows them. So are scores that are unsorted or not finite.
+        unless `any_length` allows them. So are scores that cannot be the retriever's, unless `any_system` allows them,
+        and scores that are unsorted or not finite.
         """
-        return self.pruner.keep(scores, offsets, any_length=any_length)
+        return self.pruner.keep(scores, offsets, any_length=any_length, any_system=any_system)
 
-    def survivors(self, scores: Any, ids: Sequence[str] | None = None, *, any_length: bool = False) -> Int64:
+    def survivors(
+        self, scores: Any, ids: Sequence[str] | None = None, *, any_length: bool = False, any_system: bool = False
+    ) -> Int64:
         """Which of one query's scores, in any order, survive: their positions, best first.
 
         `ids` are the documents' and break ties as they did in calibration; give them whenever there are any.
         """
-        return self.pruner.survivors(scores, ids, any_length=any_length)
+        return self.pruner.survivors(scores, ids, any_length=any_length, any_system=any_system)
 
     def check(self, data: "Candidates", loss: "OwnFunction | None" = None, **options: Any) -> "Check":
         """The claim on other data: prune it as certified, and look for evidence against the claim.

@@ -64,7 +64,7 @@ def check(
     chosen = target.measure(declared_measure(certificate, measure))
     usable = judged_only(data) if chosen.needs_judgements else enough(data)
     final = final_scores(usable, float(certificate.fusion["beta"]))
-    kept = certificate.keep(usable.retriever, offsets=usable.offsets, any_length=any_length)
+    kept = certificate.keep(usable.retriever, offsets=usable.offsets, any_length=any_length, any_system=any_system)
     pruner = certificate.pruner
     tail: Tail = "append" if certificate.tail == "append" else "drop"
     curves = measure_curves(

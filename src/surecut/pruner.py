@@ -16,6 +16,7 @@ from surecut.kernels.keys import count_kept, count_kept_batch, fill_keys
 from surecut.measures import NO_CUTOFF
 from surecut.ordering import as_float32
 from surecut.rules import KEEP_EVERYTHING, Rule
+from surecut.scale import Scale
 
 _UNSORTED, _NOT_FINITE = -1, -2
 
@@ -30,6 +31,7 @@ class Pruner:
     max_keep: int | None = None
     longest: int | None = None  # lists longer than any calibrated on are refused
     shortest: int | None = None  # and shorter ones, where keys depend on the whole list
+    scale: Scale | None = None  # and scores that cannot be the retriever's
 
     @cached_property
     def _settings(self) -> tuple[int, float, float, float, int, int]:
@@ -37,21 +39,25 @@ class Pruner:
         longest = NO_CUTOFF if self.max_keep is None else self.max_keep
         return self.rule.code, self.rule.scale, self.rule.prior, self.threshold, self.min_keep, longest
 
-    def keep(self, scores: Any, offsets: Any = None, *, any_length: bool = False) -> Any:
+    def keep(self, scores: Any, offsets: Any = None, *, any_length: bool = False, any_system: bool = False) -> Any:
         """How many to keep of one query's descending scores, or of each query's with `offsets`."""
         flat = as_float32(scores)
         if flat.ndim != 1:
             raise InputError(f"scores must be flat (with offsets= for a batch), not {flat.ndim}-dimensional")
         if offsets is not None:
-            return self._keep_batch(flat, offsets, any_length)
+            return self._keep_batch(flat, offsets, any_length, any_system)
         if not any_length:
             self._check_length(flat.size, flat.size)
         kept = count_kept(flat, *self._settings)
         if kept < 0:
             raise InputError(_complaint(kept, "these scores"))
+        if flat.size and self.scale is not None and not any_system:
+            self.scale.refuse_list(float(flat[0]), float(flat[-1]))
         return int(kept)
 
-    def survivors(self, scores: Any, ids: Sequence[str] | None = None, *, any_length: bool = False) -> Int64:
+    def survivors(
+        self, scores: Any, ids: Sequence[str] | None = None, *, any_length: bool = False, any_system: bool = False
+    ) -> Int64:
         """Positions that survive, best first, of one query's scores in any order.
 
         Equal scores go by document id descending where `ids` are given, else by the order given: give the
@@ -67,9 +73,9 @@ class Pruner:
             if len(ids) != flat.size:
                 raise InputError(f"{len(ids)} ids for {flat.size} scores")
             order = _by_score_then_id(flat, order, ids)
-        return order[: self.keep(flat[order], any_length=any_length)]
+        return order[: self.keep(flat[order], any_length=any_length, any_system=any_system)]
 
-    def _keep_batch(self, flat: Float32, offsets: Any, any_length: bool) -> Int64:
+    def _keep_batch(self, flat: Float32, offsets: Any, any_length: bool, any_system: bool) -> Int64:
         bounds = np.ascontiguousarray(offsets, dtype=np.int64)
         lengths = np.diff(bounds) if bounds.ndim == 1 else bounds
         if bounds.ndim != 1 or bounds.size < 1 or bounds[0] != 0 or bounds[-1] != flat.size or np.any(lengths < 0):
@@ -80,6 +86,10 @@ class Pruner:
         if np.any(kept < 0):
             query = int(np.argmin(kept))
             raise InputError(_complaint(int(kept[query]), f"the scores of query {query}"))
+        if flat.size and self.scale is not None and not any_system:
+            best = flat[bounds[:-1][lengths > 0]].astype(np.float64)
+            self.scale.refuse_list(float(best.max()), float(flat.min()))
+            self.scale.refuse_lists(best)
         return kept
 
     def keys(self, scores: Any) -> Float64:

@@ -8,12 +8,17 @@ from surecut.listing import grouped, in_retriever_order, refuse_repeated
 
 
 def prune_run(
-    certificate: Certificate, run: pl.DataFrame, *, depth: int | None = None, any_length: bool = False
+    certificate: Certificate,
+    run: pl.DataFrame,
+    *,
+    depth: int | None = None,
+    any_length: bool = False,
+    any_system: bool = False,
 ) -> pl.DataFrame:
     """The rows of a run (query_id doc_id score) that survive, with their rank."""
     listed, scores = in_retriever_order(grouped(run), depth)
     refuse_repeated(listed)
-    kept = certificate.keep(scores, offsets=listed.offsets, any_length=any_length)
+    kept = certificate.keep(scores, offsets=listed.offsets, any_length=any_length, any_system=any_system)
     lengths = np.diff(listed.offsets)
     rank = np.arange(scores.size) - np.repeat(listed.offsets[:-1], lengths) + 1
     queries = pl.Series("query_id", listed.queries, dtype=pl.String).gather(np.repeat(np.arange(lengths.size), lengths))

@@ -62,7 +62,7 @@ def prune(
             from surecut.io.trec import read_run
 
             run = read_run(str(source))
-        pruned = prune_run(loaded, run, depth=depth, any_length=any_length)
+        pruned = prune_run(loaded, run, depth=depth, any_length=any_length, any_system=any_system)
         if output != "-":
             write_run(pruned, output)
     queries = run["query_id"].n_unique()

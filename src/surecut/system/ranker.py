@@ -74,8 +74,9 @@ class Ranker:
         self.notes = self._notes()
         ready(self.recipe.retriever, self.documents, watch)
         self.recipe.reranker.prepare(self.documents, watch)
-        places = np.arange(self.certificate.depth)
-        self.prune(Hits(places, -places.astype(np.float32)))  # loads the compiled code
+        self._any_system = any_system
+        warm = -np.arange(self.certificate.depth, dtype=np.float32)
+        self.certificate.keep(warm, any_system=True)  # loads the compiled code
 
     def __repr__(self) -> str:
         return f"Ranker({self.recipe.name!r}, {self.certificate.status}, depth {self.certificate.depth})"
@@ -120,7 +121,9 @@ class Ranker:
     def prune(self, hits: Hits) -> int:
         """How many to keep; all of a list the certificate knows nothing of."""
         pruner = self.certificate.pruner
-        return hits.scores.size if pruner.too_short(hits.scores.size) else pruner.keep(hits.scores)
+        if pruner.too_short(hits.scores.size):
+            return hits.scores.size
+        return int(pruner.keep(hits.scores, any_system=self._any_system))
 
     def final_scores(self, retriever: Float32, reranker: Float64) -> Float64:
         """The scores that order the final list, with the certificate's weight."""

@@ -1,0 +1,76 @@
+"""The scale of the retriever's scores in calibration, by which scores of another retriever are told.
+
+Nothing here can prove that a list comes from the certificate's retriever; it tells lists that cannot.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from surecut.arrays import Bool, Float64
+from surecut.errors import InputError
+
+if TYPE_CHECKING:
+    from surecut.candidates import Candidates
+
+ENOUGH_LISTS = 8
+"""So many lists of which none has a usual best score: chance does that once in 10 ** 8."""
+
+_USUAL = (0.05, 0.95)
+
+
+@dataclass(frozen=True)
+class Scale:
+    """The lowest and the highest score, and where the best scores of nine queries in ten lie."""
+
+    lowest: float
+    highest: float
+    usual_best_from: float
+    usual_best_to: float
+
+    @classmethod
+    def of(cls, data: "Candidates") -> "Scale | None":
+        """The scale of a sample; none if there is no candidate."""
+        if not data.retriever.size:
+            return None
+        best = data.retriever[data.offsets[:-1][data.lengths > 0]]
+        usual = np.quantile(best, _USUAL, method="inverted_cdf")
+        return cls(float(data.retriever.min()), float(data.retriever.max()), *(float(bound) for bound in usual))
+
+    @classmethod
+    def from_json(cls, record: Mapping[str, Any] | None) -> "Scale | None":
+        return None if record is None else cls(**record)
+
+    def to_json(self) -> dict[str, float]:
+        return asdict(self)
+
+    def usual(self, best: Float64) -> Bool:
+        """Which of these best scores are among the usual ones?"""
+        usual: Bool = (best >= self.usual_best_from) & (best <= self.usual_best_to)
+        return usual
+
+    def refuse_list(self, best: float, worst: float) -> None:
+        """Refuse a list that leaves the scores of calibration by more than their whole range."""
+        margin = (self.highest - self.lowest) or max(abs(self.highest), 1.0)
+        if best > self.highest + margin or worst < self.lowest - margin:
+            raise InputError(
+                f"scores from {worst:.4g} to {best:.4g}, but the certificate's retriever gives "
+                f"{self.lowest:.4g} to {self.highest:.4g}: {_CURE}"
+            )
+
+    def refuse_lists(self, best: Float64) -> None:
+        """Refuse eight lists or more of which none has a usual best score."""
+        if best.size >= ENOUGH_LISTS and not self.usual(best).any():
+            raise InputError(
+                f"the best scores of {best.size:,} lists lie between {best.min():.4g} and {best.max():.4g}, and not "
+                f"one between {self.usual_best_from:.4g} and {self.usual_best_to:.4g}, where those of nine queries in "
+                f"ten lay in calibration: {_CURE}"
+            )
+
+
+_CURE = (
+    "this is another retriever or another scale; give the scores that the certificate was calibrated on, or allow "
+    "another system on your own responsibility (--any-system, any_system=True)"
+)

@@ -1,0 +1,78 @@
+"""Scores that cannot be the certificate's are refused; the retriever's own never are."""
+
+import json
+
+import numpy as np
+import pytest
+
+import surecut as sc
+from surecut.certificate import parse_certificate
+from surecut.scale import ENOUGH_LISTS, Scale
+
+
+@pytest.fixture(scope="module")
+def data():
+    return sc.read_table("example:scifact-bm25-minilm")
+
+
+@pytest.fixture(scope="module")
+def certificate(data):
+    return sc.calibrate(data, target=sc.max_drop(0.05))
+
+
+def _lists(data):
+    return [data.retriever[low:high] for low, high in zip(data.offsets[:-1], data.offsets[1:], strict=True)]
+
+
+def test_the_certificate_records_how_the_scores_lie(data, certificate):
+    recorded = certificate.calibration["scores"]
+    best = np.array([scores[0] for scores in _lists(data) if scores.size])
+    assert recorded["lowest"] == data.retriever.min()
+    assert recorded["highest"] == data.retriever.max()
+    inside = (best >= recorded["usual_best_from"]) & (best <= recorded["usual_best_to"])
+    assert inside.mean() == pytest.approx(0.9, abs=0.01)
+
+
+def test_no_list_of_the_same_retriever_is_refused(data):
+    """One half calibrates, the lists of the other are its retriever's: alone, and as one batch."""
+    first, second = data.split((0.5, 0.5), seed=1)
+    half = sc.calibrate(first, target=sc.max_drop(0.1))
+    for scores in _lists(second):
+        half.keep(scores, any_length=True)
+    half.keep(second.retriever, offsets=second.offsets, any_length=True)
+
+
+@pytest.mark.parametrize("change", [lambda s: s * 10, lambda s: -s[::-1], lambda s: s + 500])
+def test_a_list_far_outside_the_scores_of_calibration_is_refused(data, certificate, change):
+    widest = max(_lists(data), key=lambda scores: scores[0] - scores[-1])
+    with pytest.raises(sc.InputError, match=r"another scale.*any_system=True"):
+        certificate.keep(change(widest))
+    with pytest.raises(sc.InputError, match="another scale"):
+        certificate.survivors(change(widest))
+    assert certificate.keep(change(widest), any_system=True) >= 1
+
+
+def test_a_batch_on_a_scale_inside_the_range_is_refused_as_a_whole(data, certificate):
+    """Cosines lie between 0 and 1, where BM25 could have a score; but not the best score of every query."""
+    small = data.retriever / np.float32(60)
+    with pytest.raises(sc.InputError, match=r"the best scores of 1,109 lists .* not one between"):
+        certificate.keep(small, offsets=data.offsets)
+    few = data.offsets[ENOUGH_LISTS - 1]
+    certificate.keep(small[:few], offsets=data.offsets[:ENOUGH_LISTS], any_length=True)
+    certificate.keep(small, offsets=data.offsets, any_system=True)
+
+
+def test_a_certificate_without_the_record_is_still_applied(certificate):
+    record = json.loads(certificate.to_json())
+    del record["calibration"]["scores"], record["digest"]
+    older = sc.Certificate(**record)
+    assert parse_certificate(older.to_json()).keep(-np.arange(100.0) * 1000) >= 1
+
+
+def test_scores_that_are_all_the_same_have_a_scale_too():
+    flat = sc.Candidates.from_arrays(np.full((30, 5), 7.0), np.random.default_rng(0).random((30, 5)))
+    scale = Scale.of(flat)
+    assert scale is not None
+    scale.refuse_list(8.0, 1.0)
+    with pytest.raises(sc.InputError, match="another scale"):
+        scale.refuse_list(700.0, 7.0)
