@@ -29,7 +29,7 @@ test: setup  ## the tests: a few minutes
 
 $(HEAVY): $(STAMP)
 	$(BIN)/python -m pip install --quiet torch==2.13.0
-	$(BIN)/python -m pip install --quiet --editable ".[torch,browser]"
+	$(BIN)/python -m pip install --quiet --editable ".[heavy]"
 	touch $@
 
 test-heavy: setup $(HEAVY)  ## tests that need torch or a browser (make system installs that)

@@ -63,6 +63,13 @@ class Pruner:
         Equal scores go by document id descending where `ids` are given, else by the order given: give the
         ids whenever the calibration data had them.
         """
+        order, kept = self.ranked(scores, ids, any_length=any_length, any_system=any_system)
+        return order[:kept]
+
+    def ranked(
+        self, scores: Any, ids: Sequence[str] | None = None, *, any_length: bool = False, any_system: bool = False
+    ) -> tuple[Int64, int]:
+        """All positions, best first, and how many of the first survive."""
         flat = as_float32(scores)
         if flat.ndim != 1:
             raise InputError(f"scores must be flat, not {flat.ndim}-dimensional")
@@ -73,7 +80,7 @@ class Pruner:
             if len(ids) != flat.size:
                 raise InputError(f"{len(ids)} ids for {flat.size} scores")
             order = _by_score_then_id(flat, order, ids)
-        return order[: self.keep(flat[order], any_length=any_length, any_system=any_system)]
+        return order, self.keep(flat[order], any_length=any_length, any_system=any_system)
 
     def _keep_batch(self, flat: Float32, offsets: Any, any_length: bool, any_system: bool) -> Int64:
         bounds = np.ascontiguousarray(offsets, dtype=np.int64)

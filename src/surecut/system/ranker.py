@@ -10,6 +10,7 @@ import numpy as np
 from surecut.arrays import Float32, Float64
 from surecut.certificate import Certificate, load_certificate, refuse_other_system
 from surecut.errors import InputError
+from surecut.finishing import final_list
 from surecut.fusion import fused
 from surecut.rules import KEEP_EVERYTHING
 from surecut.system.collection import Queries
@@ -130,21 +131,15 @@ class Ranker:
         return fused(retriever, reranker, float(self.certificate.fusion["beta"]))
 
     def _listed(self, hits: Hits, reranked: Float64, k: int | None) -> list[Ranked]:
-        final = self.final_scores(hits.scores[: reranked.size], reranked)
-        order = np.argsort(-final, kind="stable")  # equal ones: the better retriever rank first
-        places = [(int(place), float(reranked[place]), float(final[place])) for place in order]
-        listed: list[tuple[int, float | None, float | None]] = list(places)
-        if self.certificate.tail == "append":
-            listed += [(place, None, None) for place in range(reranked.size, hits.documents.size)]
         return [
             Ranked(
-                self.documents.ids[int(hits.documents[place])],
-                float(hits.scores[place]),
-                second,
-                score,
-                self.documents.texts[int(hits.documents[place])],
+                self.documents.ids[int(hits.documents[each.place])],
+                float(hits.scores[each.place]),
+                each.reranker,
+                each.score,
+                self.documents.texts[int(hits.documents[each.place])],
             )
-            for place, second, score in listed[:k]
+            for each in final_list(self.certificate, hits.scores, reranked)[:k]
         ]
 
     def reason(self, hits: Hits, kept: int) -> str:

@@ -1,0 +1,28 @@
+"""The final list after pruned reranking: survivors by their final scores, then the tail if it is appended."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from surecut.arrays import Float32, Float64
+from surecut.certificate import Certificate
+from surecut.fusion import fused
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A candidate of the final list, by its place in the retriever's; one that was pruned has no scores."""
+
+    place: int
+    reranker: float | None
+    score: float | None
+
+
+def final_list(certificate: Certificate, retriever: Float32, reranked: Float64) -> list[Placed]:
+    """The final list from one query's retriever scores, descending, and the reranker's for the first so many."""
+    score = fused(retriever[: reranked.size], reranked, float(certificate.fusion["beta"]))
+    order = np.argsort(-score, kind="stable")  # equal ones: the better retriever rank first
+    listed = [Placed(int(place), float(reranked[place]), float(score[place])) for place in order]
+    if certificate.tail == "append":
+        listed += [Placed(place, None, None) for place in range(reranked.size, retriever.size)]
+    return listed

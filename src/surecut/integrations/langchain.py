@@ -1,0 +1,134 @@
+"""LangChain: a document compressor that prunes, and a retriever that prunes what another one finds.
+
+>>> pruned = PrunedRetriever(prune=Prune("cert.json"), source=vector_store)  # doctest: +SKIP
+>>> ContextualCompressionRetriever(base_retriever=pruned, base_compressor=reranker)  # doctest: +SKIP
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from surecut.certificate import Certificate
+from surecut.errors import InputError
+from surecut.extras import needed
+from surecut.integrations.stage import ListStage
+
+needed("langchain_core", "langchain")
+
+from langchain_core.callbacks import (  # noqa: E402
+    AsyncCallbackManagerForRetrieverRun,
+    CallbackManagerForRetrieverRun,
+    Callbacks,
+)
+from langchain_core.documents import BaseDocumentCompressor, Document  # noqa: E402
+from langchain_core.retrievers import BaseRetriever  # noqa: E402
+from langchain_core.vectorstores import VectorStore  # noqa: E402
+from pydantic import ConfigDict, PrivateAttr  # noqa: E402
+
+
+class Prune(BaseDocumentCompressor):
+    """Keeps the documents that the certificate says survive, untouched and in their order.
+
+    The retriever's score of a document is `metadata[score_key]`; with `distance` it is one that is lower for better
+    documents, as many vector stores give it, and counts with a minus sign. `id_key` names the metadata that holds the
+    ids of the calibration data; without it they are the documents' own.
+    """
+
+    certificate: Certificate | str | Path
+    score_key: str = "score"
+    id_key: str | None = None
+    distance: bool = False
+    system: dict[str, str] = {}  # noqa: RUF012  # pydantic copies it
+    any_system: bool = False
+    any_length: bool = False
+
+    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
+    _stage: ListStage[Document] = PrivateAttr()
+
+    def __init__(self, certificate: Certificate | str | Path, **options: Any) -> None:
+        super().__init__(certificate=certificate, **options)
+        self._stage = ListStage(
+            self.certificate,
+            self._score_of,
+            self._id_of,
+            f"here in metadata[{self.score_key!r}] (score_key= names another place)",
+            system=self.system,
+            any_system=self.any_system,
+            any_length=self.any_length,
+        )
+
+    @property
+    def depth(self) -> int:
+        """How many candidates the retriever is to find."""
+        return self._stage.certificate.depth
+
+    def compress_documents(
+        self, documents: Sequence[Document], query: str, callbacks: Callbacks | None = None
+    ) -> list[Document]:
+        """The survivors."""
+        return self._stage.keep(documents)
+
+    async def acompress_documents(
+        self, documents: Sequence[Document], query: str, callbacks: Callbacks | None = None
+    ) -> list[Document]:
+        """The same; it takes microseconds, so no thread is started for it."""
+        return self._stage.keep(documents)
+
+    def compress_many(self, lists: Sequence[Sequence[Document]]) -> list[list[Document]]:
+        """The survivors of several queries."""
+        return [self._stage.keep(documents) for documents in lists]
+
+    def _score_of(self, document: Document) -> Any:
+        score = document.metadata.get(self.score_key)
+        return -score if self.distance and isinstance(score, int | float) else score
+
+    def _id_of(self, document: Document) -> str | None:
+        name = document.id if self.id_key is None else document.metadata.get(self.id_key)
+        return None if name is None else str(name)
+
+
+class PrunedRetriever(BaseRetriever):
+    """The survivors of what a retriever or a vector store finds.
+
+    A vector store is asked for as many documents as the certificate is about, with their scores, which go into the
+    metadata under `prune.score_key`; a retriever must have put them there itself.
+    """
+
+    prune: Prune
+    source: BaseRetriever | VectorStore
+    search_kwargs: dict[str, Any] = {}  # noqa: RUF012  # pydantic copies it
+
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+
+    def _get_relevant_documents(self, query: str, *, run_manager: CallbackManagerForRetrieverRun) -> list[Document]:
+        if isinstance(self.source, BaseRetriever):
+            found = self.source.invoke(query, config={"callbacks": run_manager.get_child()})
+        else:
+            found = self._scored(self.source.similarity_search_with_score(query, **self._asked))
+        return self.prune.compress_documents(found, query)
+
+    async def _aget_relevant_documents(
+        self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun
+    ) -> list[Document]:
+        if isinstance(self.source, BaseRetriever):
+            found = await self.source.ainvoke(query, config={"callbacks": run_manager.get_child()})
+        else:
+            found = self._scored(await self.source.asimilarity_search_with_score(query, **self._asked))
+        return await self.prune.acompress_documents(found, query)
+
+    @property
+    def _asked(self) -> dict[str, Any]:
+        asked = {"k": self.prune.depth, **self.search_kwargs}
+        if asked["k"] != self.prune.depth:
+            raise InputError(
+                f"search_kwargs asks for {asked['k']} documents, and the certificate is about lists of "
+                f"{self.prune.depth}: leave k out"
+            )
+        return asked
+
+    def _scored(self, found: list[tuple[Document, float]]) -> list[Document]:
+        """Copies that carry their scores: a store may hand out its own documents."""
+        return [
+            document.model_copy(update={"metadata": {**document.metadata, self.prune.score_key: float(score)}})
+            for document, score in found
+        ]

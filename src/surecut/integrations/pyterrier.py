@@ -1,0 +1,90 @@
+"""PyTerrier: a transformer that prunes, `bm25 >> Prune("cert.json") >> mono`.
+
+Where the certificate appends the pruned documents or fuses both scores, `bm25 >> Prune("cert.json", mono)`.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from surecut.certificate import Certificate
+from surecut.errors import InputError
+from surecut.extras import needed
+from surecut.integrations.stage import Pruned, Stage
+
+needed("pyterrier", "pyterrier")
+
+import pandas as pd  # noqa: E402
+import pyterrier as pt  # noqa: E402
+
+
+class Prune(pt.Transformer):
+    """Keeps the documents of each query that the certificate says survive: rows, their order and columns stay.
+
+    With a `reranker` (a transformer) it makes the final list as well, as the certificate has it.
+    """
+
+    def __init__(
+        self,
+        certificate: Certificate | str | Path,
+        reranker: pt.Transformer | None = None,
+        *,
+        system: Mapping[str, str] | None = None,
+        any_system: bool = False,
+        any_length: bool = False,
+    ) -> None:
+        super().__init__()
+        self.reranker, self._given = reranker, certificate
+        self._options: dict[str, Any] = {
+            "system": dict(system or {}),
+            "any_system": any_system,
+            "any_length": any_length,
+        }
+        self.stage = Stage(certificate, finishes=reranker is not None, **self._options)
+
+    def __repr__(self) -> str:
+        given = self._given
+        named = f"Certificate({given.digest})" if isinstance(given, Certificate) else repr(str(given))
+        second = [] if self.reranker is None else [repr(self.reranker)]
+        options = [f"{name}={value!r}" for name, value in self._options.items() if value]
+        return f"Prune({', '.join([named, *second, *options])})"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Prune):
+            return NotImplemented
+        mine, theirs = ((each.stage.certificate.digest, each.reranker, each._options) for each in (self, other))
+        return mine == theirs
+
+    def __hash__(self) -> int:
+        return hash(("Prune", self.stage.certificate.digest))
+
+    def transform(self, inp: pd.DataFrame) -> pd.DataFrame:
+        """The survivors' rows, or with a reranker the final list."""
+        pt.validate.result_frame(inp, extra_columns=["score"], context=self)
+        rows = inp.groupby("qid", sort=False).indices
+        pruned = {query: self._pruned(query, inp.iloc[places]) for query, places in rows.items()}
+        surviving = [places[pruned[query].survivors] for query, places in rows.items()]
+        survivors = inp.iloc[np.sort(np.concatenate([np.empty(0, np.int64), *surviving]))].reset_index(drop=True)
+        if self.reranker is None:
+            return survivors
+        reranked = self.reranker.transform(survivors).set_index(["qid", "docno"])["score"]
+        finals = [self._final(query, inp.iloc[places], pruned[query], reranked) for query, places in rows.items()]
+        return pd.concat(finals, ignore_index=True) if finals else survivors
+
+    def _pruned(self, query: Any, rows: pd.DataFrame) -> Pruned:
+        return self.stage.prune(rows["score"].to_numpy(), rows["docno"].to_list(), f"here of query '{query}'")
+
+    def _final(self, query: Any, rows: pd.DataFrame, pruned: Pruned, reranked: "pd.Series[float]") -> pd.DataFrame:
+        """One query's final list; documents that are appended get scores below all others."""
+        survivors = rows["docno"].iloc[pruned.survivors]
+        second = reranked.reindex(pd.MultiIndex.from_product([[query], survivors])).to_numpy(dtype=np.float64)
+        if np.isnan(second).any():
+            lacking = survivors.iloc[int(np.argmax(np.isnan(second)))]
+            raise InputError(f"the reranker returned no score of document '{lacking}' for query '{query}'")
+        placed = self.stage.finish(pruned, second)
+        scores = [each.score for each in placed if each.score is not None]
+        lowest = min(scores, default=0.0)
+        scores += [lowest - below for below in range(1, len(placed) - len(scores) + 1)]
+        return rows.iloc[[each.place for each in placed]].assign(score=scores, rank=range(len(placed)))

@@ -1,0 +1,119 @@
+"""What holds for every integration: the same survivors as the certificate's, and the same refusals."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from surecut import InputError
+from tests.integrations.adapters import ALL, PRUNING, RERANKING
+
+
+@pytest.fixture(params=ALL, ids=str)
+def library(request):
+    return ALL[request.param]
+
+
+@pytest.mark.parametrize("name", PRUNING)
+def test_the_survivors_are_the_certificates(name, asked, pairs, certificates):
+    sizes = set()
+    for each in asked[::5]:
+        found = PRUNING[name](certificates.plain, pairs, each)
+        assert set(found) == {each.ids[place] for place in certificates.plain.survivors(each.scores, each.ids)}
+        sizes.add(len(found))
+    assert len(sizes) > 2
+
+
+@pytest.mark.parametrize("name", RERANKING)
+@pytest.mark.parametrize("kind", ["plain", "append", "fused", "both"])
+def test_the_final_list_is_the_certificates(name, kind, asked, pairs, certificates, expected):
+    certificate = getattr(certificates, kind)
+    for each in asked[::5]:
+        assert RERANKING[name](certificate, pairs, each) == [doc for doc, _ in expected(certificate, each)]
+
+
+@pytest.mark.parametrize("name", PRUNING)
+@pytest.mark.parametrize(("kind", "cure"), [("append", "--tail drop"), ("fused", "--fusion 0")])
+def test_a_stage_refuses_a_certificate_whose_final_list_it_does_not_make(name, kind, cure, asked, pairs, certificates):
+    with pytest.raises(InputError, match=cure):
+        PRUNING[name](getattr(certificates, kind), pairs, asked[0])
+
+
+def test_a_path_will_do(library, asked, pairs, certificates, tmp_path):
+    certificates.plain.save(tmp_path / "cert.json")
+    given = library(str(tmp_path / "cert.json"), pairs, asked[0])
+    assert given == library(tmp_path / "cert.json", pairs, asked[0]) == library(certificates.plain, pairs, asked[0])
+    with pytest.raises(InputError, match="No such file"):
+        library(str(tmp_path / "none.json"), pairs, asked[0])
+
+
+@pytest.mark.parametrize("lacking", [None, float("nan"), float("inf"), "high"])
+def test_a_missing_score_is_an_error_that_names_the_document(library, lacking, asked, pairs, certificates, request):
+    if library in (ALL["ranx"], ALL["haystack"]) and not isinstance(lacking, float):
+        pytest.skip("the library itself takes numbers only")
+    if library is ALL["pyterrier"] and lacking == "high":
+        lacking = None
+    each = replace(asked[0], scores=[*asked[0].scores[:3], lacking, *asked[0].scores[4:]])
+    with pytest.raises((InputError, ValueError), match=rf"document 3|{each.ids[3]}|float"):
+        library(certificates.plain, pairs, each)
+
+
+def test_a_list_longer_than_calibrated_on_is_refused(library, asked, pairs, certificates):
+    each = asked[0]
+    more = 200
+    longer = replace(
+        each,
+        ids=[*each.ids, *(f"more{place}" for place in range(more))],
+        texts=[*each.texts, *["more"] * more],
+        scores=[*each.scores, *np.linspace(min(each.scores), 0.01, more).tolist()],
+    )
+    with pytest.raises(InputError, match="lists of at most"):
+        library(certificates.plain, pairs, longer)
+    assert library(certificates.plain, pairs, longer, any_length=True)
+
+
+def test_a_list_shorter_than_calibrated_on_is_refused(library, asked, pairs, certificates):
+    each = asked[0]
+    shorter = replace(each, ids=each.ids[:3], texts=each.texts[:3], scores=each.scores[:3])
+    with pytest.raises(InputError, match="looks at the whole list"):
+        library(certificates.plain, pairs, shorter)
+    assert library(certificates.plain, pairs, shorter, any_length=True)
+
+
+@pytest.mark.parametrize("change", [lambda score: 1000 * score, lambda score: score - 500])
+def test_another_scale_is_refused(library, change, asked, pairs, certificates):
+    each = replace(asked[0], scores=[change(score) for score in asked[0].scores])
+    with pytest.raises(InputError, match="another scale"):
+        library(certificates.plain, pairs, each)
+    assert library(certificates.plain, pairs, each, any_system=True)
+
+
+def test_another_retriever_is_refused_by_its_fingerprint(library, asked, pairs, certificates):
+    known = certificates.plain.system["retriever"]
+    assert library(certificates.plain, pairs, asked[0], system={"retriever": known})
+    with pytest.raises(InputError, match=rf"fingerprint other, certified {known}"):
+        library(certificates.plain, pairs, asked[0], system={"retriever": "other"})
+    assert library(certificates.plain, pairs, asked[0], system={"retriever": "other"}, any_system=True)
+
+
+def test_a_document_twice_is_refused(asked, pairs, certificates):
+    each = replace(asked[0], ids=[*asked[0].ids[:-1], asked[0].ids[0]])
+    for name in ALL.keys() - {"beir", "ranx"}:  # dicts cannot hold one twice
+        with pytest.raises(InputError, match=f"'{each.ids[0]}' is twice"):
+            ALL[name](certificates.plain, pairs, each)
+
+
+def test_an_empty_list_stays_empty(asked, pairs, certificates):
+    nothing = replace(asked[0], ids=[], texts=[], scores=[])
+    for name in ALL.keys() - {"ranx"}:  # a ranx run has no empty queries
+        assert ALL[name](certificates.plain, pairs, nothing) == [], name
+
+
+def test_lists_in_another_order_have_the_same_survivors(library, asked, pairs, certificates):
+    each = asked[1]
+    shuffled = np.random.default_rng(0).permutation(len(each.ids))
+    other = replace(
+        each,
+        **{name: [getattr(each, name)[place] for place in shuffled] for name in ("ids", "texts", "scores")},
+    )
+    assert set(library(certificates.plain, pairs, other)) == set(library(certificates.plain, pairs, each))
