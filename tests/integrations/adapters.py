@@ -1,4 +1,4 @@
-"""Every integration behind one face: candidates in, surviving or ranked ids out. What all must refuse is tested once."""
+"""Every integration behind one face: candidates in, surviving or ranked ids out; common refusals are tested once."""
 
 import numpy as np
 import pandas as pd

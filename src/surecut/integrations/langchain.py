@@ -46,7 +46,8 @@ class Prune(BaseDocumentCompressor):
     _stage: ListStage[Document] = PrivateAttr()
 
     def __init__(self, certificate: Certificate | str | Path, **options: Any) -> None:
-        super().__init__(certificate=certificate, **options)
+        fields: dict[str, Any] = {"certificate": certificate, **options}
+        super().__init__(**fields)
         self._stage = ListStage(
             self.certificate,
             self._score_of,

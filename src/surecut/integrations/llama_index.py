@@ -34,7 +34,8 @@ class Prune(BaseNodePostprocessor):
     _stage: ListStage[NodeWithScore] = PrivateAttr()
 
     def __init__(self, certificate: Certificate | str | Path, **options: Any) -> None:
-        super().__init__(certificate=certificate, **options)
+        fields: dict[str, Any] = {"certificate": certificate, **options}
+        super().__init__(**fields)
         self._stage = ListStage(
             self.certificate,
             lambda node: node.score,

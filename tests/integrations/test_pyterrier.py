@@ -1,0 +1,122 @@
+"""PyTerrier pipelines without a JVM: first stages from frames, and bm25s in a transformer."""
+
+import bm25s
+import pandas as pd
+import pyterrier as pt
+import pytest
+
+from surecut import InputError
+from surecut.integrations.pyterrier import Prune
+from tests.integrations.adapters import frame_of, mono
+
+
+@pytest.fixture
+def first_stage(asked):
+    return pt.Transformer.from_df(pd.concat([frame_of(each) for each in asked], ignore_index=True))
+
+
+@pytest.fixture
+def topics(asked):
+    return pd.DataFrame({"qid": [each.query_id for each in asked], "query": [each.query for each in asked]})
+
+
+def test_a_pipeline_reads_as_a_sentence(asked, pairs, certificates, expected, first_stage, topics):
+    found = (first_stage >> Prune(certificates.plain) >> mono(pairs)).transform(topics)
+    for each in asked:
+        listed = found[found["qid"] == each.query_id].sort_values("rank")
+        assert listed["docno"].to_list()[:1] == [name for name, _ in expected(certificates.plain, each)][:1]
+        assert set(listed["docno"]) == {name for name, _ in expected(certificates.plain, each)}
+
+
+@pytest.mark.parametrize("kind", ["plain", "append", "fused", "both"])
+def test_with_the_reranker_inside_it_makes_any_final_list(
+    kind, asked, pairs, certificates, expected, first_stage, topics
+):
+    certificate = getattr(certificates, kind)
+    found = (first_stage >> Prune(certificate, mono(pairs))).transform(topics)
+    assert list(dict.fromkeys(found["qid"])) == [each.query_id for each in asked]
+    for each in asked:
+        listed = found[found["qid"] == each.query_id]
+        assert listed["docno"].to_list() == [name for name, _ in expected(certificate, each)]
+        assert listed["rank"].to_list() == list(range(len(listed)))
+        assert listed["score"].is_monotonic_decreasing
+
+
+def test_rows_columns_and_order_survive(certificates, first_stage, topics):
+    every = first_stage.transform(topics)
+    every["note"] = range(len(every))
+    kept = Prune(certificates.plain).transform(every)
+    assert list(kept.columns) == list(every.columns)
+    assert kept["note"].is_monotonic_increasing
+    pd.testing.assert_frame_equal(kept, every.iloc[kept["note"]].reset_index(drop=True))
+    assert kept.index.tolist() == list(range(len(kept)))
+
+
+def test_a_search_and_an_empty_frame(asked, certificates, first_stage):
+    pipeline = first_stage >> Prune(certificates.plain)
+    each = asked[2]
+    found = pipeline.search(each.query, qid=each.query_id)
+    assert len(found) == certificates.plain.keep(each.scores)
+    nothing = first_stage.transform(pd.DataFrame({"qid": ["unknown"], "query": ["?"]}))
+    assert Prune(certificates.plain).transform(nothing).empty
+
+
+def test_bm25s_in_a_transformer(asked, pairs, certificates):
+    """A first stage of one's own; its scores are not the certificate's, which it says."""
+    texts = {name: text for each in asked for name, text in zip(each.ids, each.texts, strict=True)}
+    index = bm25s.BM25()
+    index.index(bm25s.tokenize(list(texts.values()), show_progress=False), show_progress=False)
+
+    class Bm25s(pt.Transformer):
+        def transform(self, inp):
+            frames = []
+            for row in inp.itertuples():
+                tokens = bm25s.tokenize(row.query, show_progress=False)
+                found = index.retrieve(tokens, k=50, show_progress=False)
+                names = [list(texts)[place] for place in found.documents[0]]
+                scores = (found.scores[0] * 1000).tolist()
+                given = {"docno": names, "score": scores, "text": [texts[name] for name in names]}
+                frames.append(pd.DataFrame({"qid": row.qid, "query": row.query, **given, "rank": range(50)}))
+            return pd.concat(frames, ignore_index=True)
+
+    topics = pd.DataFrame({"qid": ["1"], "query": [asked[0].query]})
+    with pytest.raises(InputError, match="another scale"):
+        (Bm25s() >> Prune(certificates.plain)).transform(topics)
+    found = (Bm25s() >> Prune(certificates.plain, any_system=True) >> mono(pairs)).transform(topics)
+    assert 0 < len(found) < 50
+
+
+def test_it_prints_as_the_code_that_makes_it(certificates, tmp_path):
+    certificates.plain.save(tmp_path / "cert.json")
+    path = str(tmp_path / "cert.json")
+    assert repr(Prune(path)) == f"Prune({path!r})"
+    assert eval(repr(Prune(path, any_length=True))) == Prune(path, any_length=True)
+    assert certificates.plain.digest in repr(Prune(certificates.plain))
+
+
+def test_equal_by_what_it_does(certificates, pairs, tmp_path):
+    certificates.plain.save(tmp_path / "cert.json")
+    one, same = Prune(certificates.plain), Prune(tmp_path / "cert.json")
+    assert one == same
+    assert hash(one) == hash(same)
+    assert one != Prune(certificates.by_score)
+    assert one != Prune(certificates.plain, any_length=True)
+    assert one != Prune(certificates.plain, mono(pairs))
+    assert one != "Prune"
+    assert len({one, same, Prune(certificates.by_score)}) == 2
+
+
+def test_columns_that_are_missing_are_named(asked, certificates):
+    with pytest.raises(pt.validate.InputValidationError, match="score"):
+        Prune(certificates.plain).transform(frame_of(asked[0]).drop(columns="score"))
+
+
+def test_pyterrier_can_tell_its_columns(certificates, first_stage):
+    columns = ["qid", "query", "docno", "score", "text", "rank"]
+    assert set(pt.inspect.transformer_outputs(Prune(certificates.plain), columns)) == set(columns)
+
+
+def test_a_reranker_that_loses_documents_is_refused(asked, certificates):
+    losing = pt.apply.generic(lambda frame: frame.iloc[1:])
+    with pytest.raises(InputError, match="returned no score of document"):
+        Prune(certificates.append, losing).transform(frame_of(asked[0]))

@@ -1,0 +1,88 @@
+"""The rerankers library: results, metadata, async, and rankers that a certificate is not about."""
+
+import asyncio
+
+import pytest
+from rerankers.documents import Document
+
+from surecut import InputError
+from surecut.integrations.rerankers import Prune
+from tests.integrations.adapters import Ranking
+
+
+def documents_of(each):
+    return [Document(text, name, {"page": 7}) for text, name in zip(each.texts, each.ids, strict=True)]
+
+
+def test_results_are_the_librarys_own(asked, pairs, certificates, expected):
+    each = asked[0]
+    found = Prune(certificates.both, Ranking(pairs)).rank(each.query, documents_of(each), scores=each.scores)
+    listed = expected(certificates.both, each)
+    assert [result.doc_id for result in found] == [name for name, _ in listed]
+    assert [result.rank for result in found] == list(range(1, len(each.ids) + 1))
+    assert all(result.document.metadata == {"page": 7} for result in found)
+    assert [result.doc_id for result in found.top_k(3)] == [name for name, _ in listed[:3]]
+    assert found.get_score_by_docid(listed[0][0]) == pytest.approx(listed[0][1])
+    assert found.query == each.query
+
+
+def test_plain_strings_and_ids_will_do(asked, pairs, certificates):
+    each, prune = asked[0], Prune(certificates.plain, Ranking(pairs))
+    named = prune.rank(each.query, each.texts, doc_ids=each.ids, scores=each.scores)
+    assert [result.doc_id for result in named] == [
+        result.doc_id for result in prune.rank(each.query, documents_of(each), scores=each.scores)
+    ]
+    unnamed = prune.rank(each.query, each.texts, scores=each.scores)
+    assert {result.doc_id for result in unnamed} == set(range(unnamed.results_count()))
+
+
+def test_only_survivors_are_ranked(asked, pairs, certificates):
+    ranker = Ranking(pairs)
+    prune = Prune(certificates.plain, ranker)
+    found = prune.rank_many(
+        [each.query for each in asked[:5]],
+        [documents_of(each) for each in asked[:5]],
+        scores=[each.scores for each in asked[:5]],
+    )
+    assert ranker.seen == sum(result.results_count() for result in found)
+    assert ranker.seen == sum(certificates.plain.keep(each.scores) for each in asked[:5])
+
+
+def test_async_is_the_same(asked, pairs, certificates):
+    prune = Prune(certificates.fused, Ranking(pairs))
+
+    async def every():
+        return await asyncio.gather(
+            *(prune.rank_async(each.query, documents_of(each), scores=each.scores) for each in asked[:4])
+        )
+
+    for each, found in zip(asked[:4], asyncio.run(every()), strict=True):
+        alone = prune.rank(each.query, documents_of(each), scores=each.scores)
+        assert [(result.doc_id, result.score) for result in found] == [
+            (result.doc_id, result.score) for result in alone
+        ]
+
+
+def test_a_ranker_that_looks_at_the_whole_list_is_refused(asked, pairs, certificates):
+    each = asked[0]
+    with pytest.raises(InputError, match="score each document by itself"):
+        Prune(certificates.plain, Ranking(pairs, has_scores=False)).rank(
+            each.query, documents_of(each), scores=each.scores
+        )
+
+
+def test_a_ranker_that_loses_documents_is_refused(asked, pairs, certificates):
+    class Losing(Ranking):
+        def rank(self, query, docs, doc_ids=None):
+            found = super().rank(query, docs)
+            found.results.pop()
+            return found
+
+    each = asked[0]
+    with pytest.raises(InputError, match="did not return every document"):
+        Prune(certificates.plain, Losing(pairs)).rank(each.query, documents_of(each), scores=each.scores)
+
+
+def test_what_is_missing_is_said(asked, pairs, certificates):
+    with pytest.raises(InputError, match="scores="):
+        Prune(certificates.plain, Ranking(pairs)).rank("a", ["b"])
