@@ -17,6 +17,7 @@ from surecut.version import __version__
 if TYPE_CHECKING:
     from surecut.candidates import Candidates
     from surecut.checking import Check
+    from surecut.export.engine import Snippet
     from surecut.measures import OwnFunction
     from surecut.pruner import Pruner
 
@@ -119,6 +120,17 @@ class Certificate:
         from surecut.checking import check
 
         return check(self, data, loss=loss, **options)
+
+    def export(self, to: str, *, metric: str | None = None, shards: int | None = None) -> "Snippet":
+        """The setting of a search engine that executes it: `text` to paste, `settings` for programs.
+
+        Engines are vespa, elasticsearch, opensearch, opensearch-rescore, qdrant, solr and pgvector; what one of them
+        does not execute exactly is refused. `metric` says how vectors are compared (cosine, dot, euclid), `shards`
+        how many the index has, where that matters.
+        """
+        from surecut.export import ENGINES
+
+        return ENGINES[to].export(self, metric, shards)
 
     def to_dict(self) -> dict[str, Any]:
         """What the JSON holds, without its digest."""

@@ -117,6 +117,17 @@ def as_measure(measure: str | OwnFunction | AnyMeasure) -> AnyMeasure:
     return _parse(measure)
 
 
+def is_built_in(name: str) -> bool:
+    """Is this, in a certificate, the name of a measure of ours or that of a user's function?"""
+    if name.partition("@")[0] == _OVERLAP.name:
+        return True
+    try:
+        _parse(name)
+    except InputError:
+        return False
+    return True
+
+
 def _parse(text: str) -> Measure:
     import ir_measures
 

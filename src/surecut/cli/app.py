@@ -2,7 +2,22 @@
 
 import typer
 
-from surecut.cli import assess, calibrate, check, demo, diff, plan, prune, rank, report, score, show, speedup, trials
+from surecut.cli import (
+    assess,
+    calibrate,
+    check,
+    demo,
+    diff,
+    export,
+    plan,
+    prune,
+    rank,
+    report,
+    score,
+    show,
+    speedup,
+    trials,
+)
 from surecut.version import __version__
 
 app = typer.Typer(
@@ -45,4 +60,5 @@ app.command("report", help=report.HELP)(report.report)
 app.command("trials", help=trials.HELP)(trials.trials)
 app.command("score", help=score.HELP)(score.score)
 app.command("rank", help=rank.HELP)(rank.rank)
+app.command("export", help=export.HELP)(export.export)
 app.command("speedup", help=speedup.HELP)(speedup.speedup)
