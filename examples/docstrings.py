@@ -24,7 +24,7 @@ ipaddress itertools json locale logging mailbox math multiprocessing numpy numpy
 optparse os os.path pathlib pdb pickle platform polars polars.selectors posixpath pprint random re scipy.special
 selectors shelve shlex shutil smtplib socket sqlite3 ssl statistics string struct subprocess sys sysconfig tarfile
 tempfile textwrap threading time tokenize traceback turtle types typing unittest unittest.mock urllib.parse
-urllib.request uuid weakref webbrowser xml.dom.minidom xml.etree.ElementTree zipfile zoneinfo""".split()
+urllib.request uuid weakref webbrowser xml.dom.minidom xml.etree.ElementTree zipfile zoneinfo"""
 
 
 @dataclass(frozen=True)
@@ -53,11 +53,14 @@ class Docstrings:
 def load(questions: int | None = None) -> Docstrings:
     """The docstrings of the standard library and of what surecut itself needs."""
     found: dict[str, str] = {}
-    for name in MODULES:
+    for name in MODULES.split():
         module = importlib.import_module(name)
         for label, value in sorted(vars(module).items()):
             members = sorted(vars(value).items()) if inspect.isclass(value) else []
-            for where, what in ((f"{name}.{label}", value), *((f"{name}.{label}.{key}", each) for key, each in members)):
+            for where, what in (
+                (f"{name}.{label}", value),
+                *((f"{name}.{label}.{key}", each) for key, each in members),
+            ):
                 if "._" not in where and callable(what):
                     found[where] = inspect.getdoc(what) or ""
     split = {name: text.split("\n\n", 1) for name, text in found.items()}

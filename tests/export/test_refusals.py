@@ -1,0 +1,118 @@
+"""An export does exactly what was certified or refuses, and the refusal's command makes one that is executed."""
+
+import re
+import shlex
+from dataclasses import replace
+
+import pytest
+
+from surecut import InputError
+from surecut.export import ENGINES
+
+RERANKING = [engine.name for engine in ENGINES if engine.reranks]
+APPENDING = ["vespa", "solr"]
+DROPPING = [name for name in RERANKING if name not in APPENDING]
+
+
+def snippet(certificate, engine, **options):
+    shards = 1 if ENGINES[engine].window_per_shard else None
+    return certificate.export(engine, **{"shards": shards, **options})
+
+
+@pytest.mark.parametrize("engine", ENGINES.names())
+@pytest.mark.parametrize("kind", ["rank", "score", "score_capped", "agreement", "everything"])
+def test_what_every_engine_executes(engine, kind, certificates):
+    certificate = getattr(certificates, kind)
+    metric = "dot" if ENGINES[engine].has_metrics else None
+    text = snippet(certificate, engine, metric=metric).text
+    assert certificate.digest in text
+    assert certificate.status in text.split("\n\n")[0]
+
+
+@pytest.mark.parametrize("engine", ENGINES.names())
+def test_another_rule_is_refused(engine, certificates):
+    with pytest.raises(InputError, match=r"rule is 'softmax'.*surecut calibrate .*--max-drop 5% .*--rule rank"):
+        snippet(certificates.softmax, engine)
+
+
+@pytest.mark.parametrize("engine", RERANKING)
+@pytest.mark.parametrize(
+    ("kind", "reason"),
+    [("score_at_least", "keeps at least 2"), ("score_append", "the certificate appends it"), ("fused", "beta 0.1")],
+)
+def test_what_no_reranking_engine_executes(engine, kind, reason, certificates):
+    with pytest.raises(InputError, match=f"{reason}.*surecut calibrate"):
+        snippet(getattr(certificates, kind), engine)
+
+
+@pytest.mark.parametrize("engine", DROPPING)
+def test_an_engine_that_drops_refuses_to_append(engine, certificates):
+    with pytest.raises(InputError, match="drops what it does not rerank"):
+        snippet(certificates.rank_append, engine)
+
+
+@pytest.mark.parametrize("engine", APPENDING)
+def test_an_engine_that_appends_takes_both_but_not_for_a_function_of_ones_own(engine, certificates):
+    assert snippet(certificates.rank_append, engine).text
+    assert snippet(certificates.rank, engine).text
+    with pytest.raises(InputError, match="'success_at_one' is a function of your own"):
+        snippet(certificates.own, engine)
+
+
+def test_an_engine_that_drops_takes_a_function_of_ones_own(certificates):
+    assert snippet(certificates.own, "elasticsearch").settings["rank_window_size"] == certificates.own.mean_kept
+
+
+def test_sql_holds_a_least_number_appends_and_leaves_fusing_to_the_caller(certificates):
+    assert "rank <= 2" in snippet(certificates.score_at_least, "pgvector", metric="dot").text
+    assert "AS survives" in snippet(certificates.score_append, "pgvector", metric="dot").text
+    assert "0.1 * score + 0.9 *" in snippet(certificates.fused, "pgvector").text
+    assert "score::float8 - best::float8 >= " in snippet(certificates.gap, "pgvector").text
+
+
+@pytest.mark.parametrize("engine", ["solr", "opensearch-rescore"])
+@pytest.mark.parametrize("shards", [None, 2])
+def test_a_window_on_every_shard_is_not_one_window(engine, shards, certificates):
+    with pytest.raises(InputError, match="--shards 1"):
+        certificates.rank.export(engine, shards=shards)
+
+
+def test_scores_that_the_metric_cannot_give_are_refused(certificates):
+    with pytest.raises(InputError, match=r"scores of up to 56.79.*at most 1"):
+        certificates.score.export("pgvector")
+    with pytest.raises(InputError, match="minus the distance, at most 0"):
+        certificates.score.export("qdrant", metric="euclid")
+    assert certificates.score.export("qdrant").settings["score_threshold"] < certificates.score.threshold
+    with pytest.raises(InputError, match="known are cosine, dot, euclid"):
+        certificates.score.export("qdrant", metric="manhattan")
+    with pytest.raises(InputError, match="has no --metric"):
+        certificates.score.export("vespa", metric="dot")
+
+
+def test_a_certificate_that_keeps_nothing_is_refused(certificates):
+    with pytest.raises(InputError, match="leave the reranker out"):
+        replace(certificates.rank, threshold=float("inf"), min_keep=0).export("vespa")
+
+
+def test_an_unknown_engine_is_named_with_the_nearest(certificates):
+    with pytest.raises(InputError, match="did you mean 'elasticsearch'"):
+        certificates.rank.export("elasticserch")
+
+
+@pytest.mark.parametrize("engine", ENGINES.names())
+@pytest.mark.parametrize("kind", ["softmax", "fused", "score_append", "rank_append"])
+def test_the_command_of_a_refusal_makes_one_that_is_executed(engine, kind, certificates, surecut, tmp_path):
+    if engine == "pgvector" or (kind == "rank_append" and engine in APPENDING):
+        kind = "softmax"
+    with pytest.raises(InputError) as refused:
+        snippet(getattr(certificates, kind), engine)
+    commands = re.findall(r"surecut (calibrate .*? -o cert\.json)", str(refused.value))
+    assert len(commands) == 2
+    data = ["--table", "example:scifact-bm25-minilm"]
+    for place, command in enumerate(commands):
+        words = shlex.split(command.replace("--retriever RUN --reranker RUN --qrels QRELS", " ".join(data)))
+        words[-1] = f"{place}.json"
+        surecut(*words)
+        extra = ["--shards", "1"] if ENGINES[engine].window_per_shard else []
+        extra += ["--metric", "dot"] if ENGINES[engine].has_metrics else []
+        assert surecut("export", f"{place}.json", "--to", engine, *extra)
