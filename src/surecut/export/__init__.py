@@ -9,4 +9,3 @@ from surecut.export.vespa import VESPA
 from surecut.registry import Registry
 
 ENGINES = Registry("engine", VESPA, ELASTICSEARCH, OPENSEARCH, OPENSEARCH_RESCORE, QDRANT, SOLR, PGVECTOR)
-
