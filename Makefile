@@ -7,7 +7,7 @@ HEAVY := $(VENV)/.heavy
 MODEL := .models/ms-marco-MiniLM-L-12-v2-torch
 ROOT := $(shell test $$(id -u) = 0 || echo sudo)
 
-.PHONY: setup system demo test test-heavy lint bench validity real reproduce docs clean
+.PHONY: setup system demo test test-heavy lint bench bench-integrations validity real reproduce docs clean
 
 setup: $(STAMP)
 
@@ -46,6 +46,9 @@ lint: setup
 
 bench: setup  ## speed as ratios, in one run
 	$(BIN)/python -m benchmarks
+
+bench-integrations: setup $(HEAVY)  ## what each integration costs and saves: docs/integrations/measured.md (half an hour)
+	$(BIN)/python -m benchmarks.integrations
 
 validity: setup  ## the long statistical study
 	$(BIN)/python -m pytest -n auto -m study tests/validity --durations 10

@@ -1,12 +1,14 @@
 """The final list after pruned reranking: survivors by their final scores, then the tail if it is appended."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from surecut.arrays import Float32, Float64
-from surecut.certificate import Certificate
-from surecut.fusion import fused
+
+if TYPE_CHECKING:
+    from surecut.certificate import Certificate
 
 
 @dataclass(frozen=True)
@@ -18,7 +20,14 @@ class Placed:
     score: float | None
 
 
-def final_list(certificate: Certificate, retriever: Float32, reranked: Float64) -> list[Placed]:
+def fused(retriever: Float32, reranker: Float64, beta: float) -> Float64:
+    """Evidence fusion: beta * retriever + (1 - beta) * reranker."""
+    if beta == 0.0:
+        return reranker
+    return beta * retriever.astype(np.float64) + (1.0 - beta) * reranker
+
+
+def final_list(certificate: "Certificate", retriever: Float32, reranked: Float64) -> list[Placed]:
     """The final list from one query's retriever scores, descending, and the reranker's for the first so many."""
     score = fused(retriever[: reranked.size], reranked, float(certificate.fusion["beta"]))
     order = np.argsort(-score, kind="stable")  # equal ones: the better retriever rank first

@@ -2,10 +2,11 @@
 
 import numpy as np
 
-from surecut.arrays import Float32, Float64
+from surecut.arrays import Float64
 from surecut.candidates import Candidates
 from surecut.curves import full_measure
 from surecut.errors import InputError
+from surecut.finishing import fused
 from surecut.measures import AnyMeasure
 
 GRID = np.concatenate(([0.0], 1 / (1 + np.exp(-np.linspace(-10, 10, 101))), [1.0]))
@@ -17,13 +18,6 @@ def final_scores(data: Candidates, beta: float = 0.0) -> Float64:
     if data.reranker is None:
         raise InputError("there are no reranker scores: give the reranker's run, or a table that has them")
     return fused(data.retriever, data.reranker, beta)
-
-
-def fused(retriever: Float32, reranker: Float64, beta: float) -> Float64:
-    """beta * retriever + (1 - beta) * reranker."""
-    if beta == 0.0:
-        return reranker
-    return beta * retriever.astype(np.float64) + (1.0 - beta) * reranker
 
 
 def fit_fusion(data: Candidates, measure: AnyMeasure) -> float:

@@ -10,8 +10,7 @@ import numpy as np
 from surecut.arrays import Float32, Float64
 from surecut.certificate import Certificate, load_certificate, refuse_other_system
 from surecut.errors import InputError
-from surecut.finishing import final_list
-from surecut.fusion import fused
+from surecut.finishing import final_list, fused
 from surecut.rules import KEEP_EVERYTHING
 from surecut.system.collection import Queries
 from surecut.system.recipe import Recipe, read_recipe
