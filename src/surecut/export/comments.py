@@ -5,7 +5,7 @@ import textwrap
 from surecut.certificate import Certificate
 from surecut.export.cut import Cut
 
-TIES = "Equal scores keep the engine's own order."
+TIES = "Equal scores keep the order the engine gives them."
 
 _WIDTH = 100
 
