@@ -1,6 +1,8 @@
 """What holds for every integration: the same survivors as the certificate's, and the same refusals."""
 
+import pickle
 from dataclasses import replace
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -117,3 +119,13 @@ def test_lists_in_another_order_have_the_same_survivors(library, asked, pairs, c
         **{name: [getattr(each, name)[place] for place in shuffled] for name in ("ids", "texts", "scores")},
     )
     assert set(library(certificates.plain, pairs, other)) == set(library(certificates.plain, pairs, each))
+
+
+@pytest.mark.parametrize("name", ["langchain", "llama_index", "haystack", "pyterrier", "beir", "sentence_transformers"])
+def test_it_goes_to_another_process(name, certificates):
+    """Workers get their pipelines pickled."""
+    module = import_module(f"surecut.integrations.{name}")
+    made = module.Prune(certificates.plain, *([None] if name == "sentence_transformers" else []))
+    again = pickle.loads(pickle.dumps(made))
+    stage = again._stage if hasattr(again, "_stage") else again.stage
+    assert stage.certificate == certificates.plain

@@ -7,6 +7,7 @@
 
 import json
 from collections.abc import Sequence
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +43,7 @@ class Prune:
         self.system, self.any_system, self.any_length = system, any_system, any_length
         self._stage: ListStage[Document] = ListStage(
             certificate,
-            lambda document: document.score,
+            attrgetter("score"),
             self._id_of,
             "here as document.score",
             system=system,

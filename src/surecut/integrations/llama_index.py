@@ -5,6 +5,7 @@
 """
 
 from collections.abc import Sequence
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +39,7 @@ class Prune(BaseNodePostprocessor):
         super().__init__(**fields)
         self._stage = ListStage(
             self.certificate,
-            lambda node: node.score,
+            attrgetter("score"),
             self._id_of,
             "here as node.score",
             system=self.system,

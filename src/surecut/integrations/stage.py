@@ -16,6 +16,7 @@ from surecut.certificate import Certificate, load_certificate, refuse_other_syst
 from surecut.errors import InputError
 from surecut.finishing import Placed, final_list
 from surecut.ordering import as_float32
+from surecut.scale import ENOUGH_LISTS
 
 Item = TypeVar("Item")
 
@@ -52,7 +53,7 @@ class Stage:
     ) -> None:
         self.certificate = certificate if isinstance(certificate, Certificate) else load_certificate(certificate)
         self.any_system, self.any_length = any_system, any_length
-        self._unusual: set[float] | None = set()  # best scores of the first lists; None once one of them was usual
+        self._unusual: tuple[float, ...] | None = ()  # best scores of the first lists; None once one was usual
         refuse_other_system(self.certificate, system or {}, any_system)
         if not finishes:
             refuse_unfinished(self.certificate)
@@ -82,14 +83,15 @@ class Stage:
 
     def _refuse_unusual(self, best: float) -> None:
         """A wrong scale shows at the start: of the first lists, one must have a usual best score."""
-        scale = self.certificate.pruner.scale
-        if self._unusual is None or scale is None or self.any_system:
+        scale, seen = self.certificate.pruner.scale, self._unusual
+        if seen is None or scale is None or self.any_system:
             return
         if scale.usual(np.array([best]))[0]:
             self._unusual = None
             return
-        self._unusual.add(best)
-        scale.refuse_lists(np.array(sorted(self._unusual)))
+        if best not in seen:  # threads may share this: the tuple is replaced, never changed
+            self._unusual = seen = (*seen[: ENOUGH_LISTS - 1], best)
+        scale.refuse_lists(np.array(seen))
 
 
 class ListStage(Stage, Generic[Item]):
