@@ -6,9 +6,10 @@ them, each in another library.
 """
 
 import argparse
+import hashlib
 import importlib
 import inspect
-import random
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,7 +26,7 @@ difflib email.message enum fractions ftplib functools glob gzip hashlib heapq ht
 ipaddress itertools json locale logging mailbox math multiprocessing numpy numpy.linalg numpy.ma numpy.random operator
 optparse os os.path pathlib pdb pickle platform polars polars.selectors posixpath pprint random re scipy.special
 selectors shelve shlex shutil smtplib socket sqlite3 ssl statistics string struct subprocess sys sysconfig tarfile
-tempfile textwrap threading time tokenize traceback turtle types typing unittest unittest.mock urllib.parse
+tempfile textwrap threading time tokenize traceback types typing unittest unittest.mock urllib.parse
 urllib.request uuid weakref webbrowser xml.dom.minidom xml.etree.ElementTree zipfile zoneinfo"""
 
 
@@ -59,16 +60,22 @@ def load() -> Docstrings:
                 (f"{name}.{label}", value),
                 *((f"{name}.{label}.{key}", each) for key, each in members),
             ):
-                if "._" not in where and callable(what):
+                if "._" not in where and callable(what) and _is_own(what):
                     found[where] = inspect.getdoc(what) or ""
     split = {name: text.split("\n\n", 1) for name, text in found.items()}
     whole = {name: parts for name, parts in split.items() if len(parts) == 2 and min(map(len, parts)) > 30}
     bodies: dict[str, str] = {}  # one document for each text, however many names it has
     for name, (_, body) in whole.items():
         bodies.setdefault(" ".join(body.split())[:240], name)
-    drawn = random.Random(0).sample(list(bodies.values()), len(bodies))
+    drawn = sorted(bodies.values(), key=lambda name: hashlib.sha256(name.encode()).digest())
     asked = {name: " ".join(whole[name][0].split()) for name in drawn}
     return Docstrings({name: body for body, name in bodies.items()}, asked)
+
+
+def _is_own(what: object) -> bool:
+    """Was it there before some other library put it there?"""
+    home = (getattr(what, "__module__", None) or "builtins").partition(".")[0]
+    return home in sys.stdlib_module_names or home in ("numpy", "polars", "scipy")
 
 
 def certificate(collection: Docstrings, model: str, path: Path) -> sc.Certificate:
