@@ -1,6 +1,7 @@
 """Scores that cannot be the certificate's are refused; the retriever's own never are."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -76,3 +77,35 @@ def test_scores_that_are_all_the_same_have_a_scale_too():
     scale.refuse_list(8.0, 1.0)
     with pytest.raises(sc.InputError, match="another scale"):
         scale.refuse_list(700.0, 7.0)
+
+
+def test_few_queries_in_calibration_do_not_refuse_the_others():
+    """Fifty queries have not seen the highest scores; one odd list in a batch is not the batch."""
+    data = sc.read_table("example:quora-duplicates-bm25-minilm")
+    filled = data.lengths > 0
+    best = data.retriever[data.offsets[:-1][filled]].astype(np.float64)
+    worst = data.retriever[data.offsets[1:][filled] - 1].astype(np.float64)
+    draw = np.random.default_rng(0)
+    for _ in range(200):
+        few = data.take(draw.choice(len(data), 50, replace=False))
+        Scale.of(few).refuse_batch(best, worst)
+
+
+def test_one_odd_list_in_a_hundred_does_not_make_the_batch_odd(data, certificate):
+    scores = data.retriever.copy()
+    odd = slice(data.offsets[3], data.offsets[4])
+    scores[odd] *= 100
+    certificate.keep(scores, offsets=data.offsets)
+    with pytest.raises(sc.InputError, match="another scale"):
+        certificate.keep(scores[odd])
+    certificate.keep(scores[: data.offsets[200]], offsets=data.offsets[:201], any_length=True)
+    with pytest.raises(sc.InputError, match="another scale"):
+        certificate.keep(scores[: data.offsets[50]], offsets=data.offsets[:51], any_length=True)
+
+
+def test_a_retriever_that_is_known_needs_no_scale(data, certificate):
+    odd = replace(data, retriever=data.retriever * 1000)
+    assert certificate.system["retriever"] == data.system["retriever"]
+    certificate.check(odd)
+    with pytest.raises(sc.InputError, match="another scale"):
+        certificate.check(replace(odd, system={}))

@@ -281,6 +281,7 @@ def certificate(choices: Choices, folds: Folds, fitted: Fitted, prepared: Prepar
     kept = prepared.kept(decision.threshold, choices)
     measured = curves.at(decision.threshold)
     abstained = decision.status == "abstained"
+    scale = Scale.of(data)
     if abstained and prepared.capped:  # nothing is certified, so nothing is pruned
         kept, measured = data.lengths, curves.full
     calibration = {
@@ -290,7 +291,7 @@ def certificate(choices: Choices, folds: Folds, fitted: Fitted, prepared: Prepar
         "fingerprint": data.fingerprint(),
         "shortest_list": int(data.lengths[data.lengths > 0].min(initial=int(data.lengths.max()))),
         "longest_list": int(data.lengths.max()),
-        "scores": scale_of(data),
+        "scores": None if scale is None else scale.to_json(),
         "mean_candidates": float(data.lengths.mean()),
         "mean_full": float(curves.full.mean()),
         "mean_pruned": float(measured.mean()),
@@ -335,12 +336,6 @@ def certificate(choices: Choices, folds: Folds, fitted: Fitted, prepared: Prepar
 def _depth(data: Candidates) -> int:
     """What the retriever was asked for, as far as that is known."""
     return max(data.depth or 0, int(data.lengths.max()))
-
-
-def scale_of(data: Candidates) -> dict[str, float] | None:
-    """How the retriever's scores lie, so that those of another one can be told."""
-    scale = Scale.of(data)
-    return None if scale is None else scale.to_json()
 
 
 def quantiles(kept: Int64) -> dict[str, int]:

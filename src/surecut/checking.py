@@ -59,12 +59,12 @@ def check(
 
     The lists are evaluated twice, by surecut's kernels and by ir-measures; a disagreement is an error.
     """
-    refuse_other_system(certificate, data.system, any_system)
+    any_scale = refuse_other_system(certificate, data.system, any_system)
     target = _claimed(certificate, loss)
     chosen = target.measure(declared_measure(certificate, measure))
     usable = judged_only(data) if chosen.needs_judgements else enough(data)
     final = final_scores(usable, float(certificate.fusion["beta"]))
-    kept = certificate.keep(usable.retriever, offsets=usable.offsets, any_length=any_length, any_system=any_system)
+    kept = certificate.keep(usable.retriever, offsets=usable.offsets, any_length=any_length, any_system=any_scale)
     pruner = certificate.pruner
     tail: Tail = "append" if certificate.tail == "append" else "drop"
     curves = measure_curves(

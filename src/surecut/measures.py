@@ -113,7 +113,10 @@ def as_measure(measure: str | OwnFunction | AnyMeasure) -> AnyMeasure:
     if isinstance(measure, Measure | OwnMeasure):
         return measure
     if callable(measure):
-        return OwnMeasure(measure, getattr(measure, "__name__", "own measure"))
+        name = getattr(measure, "__name__", "own measure")
+        if is_built_in(name):
+            raise InputError(f"a function of your own is named '{name}', as a built-in measure is: rename it")
+        return OwnMeasure(measure, name)
     return _parse(measure)
 
 

@@ -94,9 +94,9 @@ class Pruner:
             query = int(np.argmin(kept))
             raise InputError(_complaint(int(kept[query]), f"the scores of query {query}"))
         if flat.size and self.scale is not None and not any_system:
-            best = flat[bounds[:-1][lengths > 0]].astype(np.float64)
-            self.scale.refuse_list(float(best.max()), float(flat.min()))
-            self.scale.refuse_lists(best)
+            filled = lengths > 0
+            best, worst = flat[bounds[:-1][filled]], flat[bounds[1:][filled] - 1]
+            self.scale.refuse_batch(best.astype(np.float64), worst.astype(np.float64))
         return kept
 
     def keys(self, scores: Any) -> Float64:

@@ -16,9 +16,11 @@ if TYPE_CHECKING:
     from surecut.candidates import Candidates
 
 ENOUGH_LISTS = 8
-"""So many lists of which none has a usual best score: chance does that once in 10 ** 8."""
+"""So many lists of which none has a usual best score; of independent queries chance does that about once in 10 ** 8."""
 
 _USUAL = (0.05, 0.95)
+_RANGES_BEYOND = 3.0  # a pasted paragraph as a query scores far above all others
+_ODD_SHARE = 0.01  # of the lists of a batch
 
 
 @dataclass(frozen=True)
@@ -52,13 +54,29 @@ class Scale:
         return usual
 
     def refuse_list(self, best: float, worst: float) -> None:
-        """Refuse a list that leaves the scores of calibration by more than their whole range."""
-        margin = (self.highest - self.lowest) or max(abs(self.highest), 1.0)
-        if best > self.highest + margin or worst < self.lowest - margin:
+        """Refuse a list that leaves the scores of calibration by more than three times their range, or their sign."""
+        if self._beyond(np.array([best]), np.array([worst])).any():
             raise InputError(
                 f"scores from {worst:.4g} to {best:.4g}, but the certificate's retriever gives "
                 f"{self.lowest:.4g} to {self.highest:.4g}: {_CURE}"
             )
+
+    def refuse_batch(self, best: Float64, worst: Float64) -> None:
+        """Refuse lists of which more than one in a hundred would be refused alone, or none has a usual best score."""
+        beyond = self._beyond(best, worst)
+        if beyond.mean() > _ODD_SHARE:
+            place = int(np.argmax(beyond))
+            self.refuse_list(float(best[place]), float(worst[place]))
+        self.refuse_lists(best)
+
+    def _beyond(self, best: Float64, worst: Float64) -> Bool:
+        margin = _RANGES_BEYOND * (self.highest - self.lowest) or max(abs(self.highest), 1.0)
+        beyond: Bool = (best > self.highest + margin) | (worst < self.lowest - margin)
+        if self.lowest >= 0:  # a sign that never was
+            beyond |= best < 0
+        if self.highest <= 0:
+            beyond |= worst > 0
+        return beyond
 
     def refuse_lists(self, best: Float64) -> None:
         """Refuse eight lists or more of which none has a usual best score."""

@@ -40,7 +40,7 @@ def test_as_json(surecut, ranked):
 
 
 def test_from_standard_input(surecut, ranked):
-    done = surecut("export", "-", "--to", "pgvector", stdin=ranked.read_bytes())
+    done = surecut("export", "-", "--to", "pgvector", "--metric", "dot", stdin=ranked.read_bytes())
     assert done.status == 0
     assert "ORDER BY rank" in done.out
 

@@ -1,6 +1,7 @@
 """Certificates of every kind an engine may be given, from a real system that ships."""
 
 import zlib
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -12,8 +13,13 @@ from tests.cli.conftest import surecut  # noqa: F401
 
 
 @pytest.fixture(scope="session")
-def certificates():
-    data = sc.read_table("example:scifact-bm25-minilm")
+def scifact():
+    return sc.read_table("example:scifact-bm25-minilm")
+
+
+@pytest.fixture(scope="session")
+def certificates(scifact):
+    data = scifact
 
     def made(**options):
         certificate = sc.calibrate(data, **{"target": sc.max_drop(0.05), **options})
@@ -26,7 +32,7 @@ def certificates():
         rank_append=made(rule="rank", tail="append"),
         score=made(rule="score", min_keep=0),
         score_at_least=made(rule="score", min_keep=2),
-        score_append=made(rule="score", min_keep=0, tail="append"),
+        score_append=replace(made(rule="score", min_keep=0), tail="append"),
         score_capped=made(rule="score", min_keep=0, max_keep=30),
         gap=made(rule="gap", min_keep=3),
         fused=made(rule="rank", fusion=0.1),

@@ -7,6 +7,7 @@ from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 from elasticsearch import Elasticsearch
 from opensearch.protobufs.schemas import Rescore, RescoreQuery, SearchRequestBody
@@ -67,7 +68,7 @@ def test_vespa_is_what_pyvespa_writes(certificate):
     first = FirstPhaseRanking("bm25(text)", rank_score_drop_limit=found.settings.get("rank-score-drop-limit"))
     last = GlobalPhaseRanking("onnx(cross_encoder){d0:0,d1:0}", rerank_count=found.settings["rerank-count"])
     schema = Schema("doc", Document())
-    schema.add_rank_profile(RankProfile("surecut", first_phase=first, global_phase=last, inherits="default"))
+    schema.add_rank_profile(RankProfile("surecut", first_phase=first, global_phase=last))
     theirs = schema.schema_to_text
     theirs = theirs[theirs.index("rank-profile") : theirs.rindex("}")]
     ours = "\n".join(line for line in found.text.splitlines() if not line.startswith("#"))
@@ -133,8 +134,41 @@ def test_solr_is_a_request_handler(certificate):
     found = snippet(certificate, "solr")
     handler = ElementTree.fromstring(found.text)
     assert handler.tag == "requestHandler"
-    parameters = {each.get("name"): each.text for each in handler.find("lst")}
+    parameters = {each.get("name"): each.text for part in handler for each in part}
+    parts = {part.get("name"): [each.get("name") for each in part] for part in handler}
+    assert parts == {"invariants": ["rq"], **({"appends": ["fq"]} if "fq" in parameters else {})}
     assert f"reRankDocs={found.settings['reRankDocs']} " in parameters["rq"]
     assert ("fq" in parameters) == (certificate.rule["name"] == "score")
     for value in parameters.values():
         assert re.fullmatch(r"\{!(\w+)( \w+=\S+)+\}.*", value)
+
+
+def numbers_of(engine, text):
+    """The window and the limit that stand in a snippet, and how the engine compares with it."""
+    found = {name: float(value) for name, value in re.findall(r'"?([\w-]+)"?[:=] ?(-?\d+\.?[\d.e-]*)', text)}
+    if engine == "vespa":
+        return found["rerank-count"], found.get("rank-score-drop-limit"), lambda score, limit: score > limit
+    if engine == "qdrant":
+        return found["limit"], found.get("score_threshold"), lambda score, limit: np.float32(score) > np.float32(limit)
+    windows = {"elasticsearch": "rank_window_size", "opensearch": "size", "opensearch-rescore": "window_size"}
+    window = found[windows.get(engine, "reRankDocs")]
+    limit = found.get("l" if engine == "solr" else "min_score")
+    return window, limit, lambda score, limit: np.float32(score) >= np.float32(limit)
+
+
+@pytest.mark.parametrize("engine", ["vespa", "elasticsearch", "opensearch", "opensearch-rescore", "qdrant", "solr"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_numbers_keep_what_the_certificate_keeps(engine, kind, certificates, scifact):
+    """As the engine would: compare in its precision, cut at its window; on real lists, and on scores at the edge."""
+    certificate = getattr(certificates, kind)
+    text = snippet(certificate, engine).text
+    body = text.split("prefetch")[-1].split("}")[0] if engine == "qdrant" else text
+    window, limit, passes = numbers_of(engine, body)
+    lists = [scifact.retriever[low:high] for low, high in zip(scifact.offsets, scifact.offsets[1:], strict=False)]
+    if limit is not None:
+        edge = np.float32(certificate.threshold)
+        steps = [edge, np.nextafter(edge, np.float32(99)), np.nextafter(edge, np.float32(-99))]
+        lists.append(np.array(sorted([40.0, *steps], reverse=True), dtype=np.float32))
+    for scores in lists:
+        kept = sum(limit is None or passes(float(score), limit) for score in scores[: int(window)])
+        assert kept == certificate.keep(scores, any_length=True)

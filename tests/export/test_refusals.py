@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+import surecut as sc
 from surecut import InputError
 from surecut.export import ENGINES
 
@@ -16,15 +17,15 @@ DROPPING = [name for name in RERANKING if name not in APPENDING]
 
 def snippet(certificate, engine, **options):
     shards = 1 if ENGINES[engine].window_per_shard else None
-    return certificate.export(engine, **{"shards": shards, **options})
+    metric = None if ENGINES[engine].metric == "none" else "dot"
+    return certificate.export(engine, **{"shards": shards, "metric": metric, **options})
 
 
 @pytest.mark.parametrize("engine", ENGINES.names())
 @pytest.mark.parametrize("kind", ["rank", "score", "score_capped", "agreement", "everything"])
 def test_what_every_engine_executes(engine, kind, certificates):
     certificate = getattr(certificates, kind)
-    metric = "dot" if ENGINES[engine].has_metrics else None
-    text = snippet(certificate, engine, metric=metric).text
+    text = snippet(certificate, engine).text
     assert certificate.digest in text
     assert certificate.status in text.split("\n\n")[0]
 
@@ -64,8 +65,8 @@ def test_an_engine_that_drops_takes_a_function_of_ones_own(certificates):
 
 
 def test_sql_holds_a_least_number_appends_and_leaves_fusing_to_the_caller(certificates):
-    assert "rank <= 2" in snippet(certificates.score_at_least, "pgvector", metric="dot").text
-    assert "AS survives" in snippet(certificates.score_append, "pgvector", metric="dot").text
+    assert "rank <= 2" in snippet(certificates.score_at_least, "pgvector").text
+    assert "AS survives" in snippet(certificates.score_append, "pgvector").text
     assert "0.1 * score + 0.9 *" in snippet(certificates.fused, "pgvector").text
     assert "score::float8 - best::float8 >= " in snippet(certificates.gap, "pgvector").text
 
@@ -77,21 +78,68 @@ def test_a_window_on_every_shard_is_not_one_window(engine, shards, certificates)
         certificates.rank.export(engine, shards=shards)
 
 
-def test_scores_that_the_metric_cannot_give_are_refused(certificates):
-    with pytest.raises(InputError, match=r"scores of up to 56.79.*at most 1"):
-        certificates.score.export("pgvector")
-    with pytest.raises(InputError, match="minus the distance, at most 0"):
-        certificates.score.export("qdrant", metric="euclid")
-    assert certificates.score.export("qdrant").settings["score_threshold"] < certificates.score.threshold
+@pytest.mark.parametrize(
+    ("kind", "engine"), [("score", "pgvector"), ("gap", "pgvector"), ("rank", "pgvector"), ("score", "qdrant")]
+)
+def test_it_must_be_said_how_vectors_are_compared(kind, engine, certificates):
+    with pytest.raises(InputError, match=r"--metric \(metric=\), cosine: scores are 1 - distance"):
+        getattr(certificates, kind).export(engine)
+    for metric in ("cosine", "euclid"):
+        with pytest.raises(InputError, match=r"scores from 1.207 to 56.79, and with the metric"):
+            getattr(certificates, kind).export(engine, metric=metric)
+    assert getattr(certificates, kind).export(engine, metric="dot")
+
+
+def test_a_metric_that_is_not_there_is_refused(certificates):
+    assert certificates.rank.export("qdrant").settings["limit"]  # ranks need none
     with pytest.raises(InputError, match="known are cosine, dot, euclid"):
         certificates.score.export("qdrant", metric="manhattan")
     with pytest.raises(InputError, match="has no --metric"):
         certificates.score.export("vespa", metric="dot")
 
 
-def test_a_certificate_that_keeps_nothing_is_refused(certificates):
+def with_scores(certificate, lowest, highest):
+    scores = {**certificate.calibration["scores"], "lowest": lowest, "highest": highest}
+    return replace(certificate, calibration={**certificate.calibration, "scores": scores})
+
+
+@pytest.mark.parametrize("engine", ["elasticsearch", "opensearch", "opensearch-rescore", "solr"])
+def test_an_engine_without_negative_scores_refuses_them(engine, certificates):
+    with pytest.raises(InputError, match="never gives a score below 0"):
+        snippet(with_scores(certificates.score, -3.0, 9.0), engine)
+
+
+def test_scores_below_minus_one_are_no_cosines(certificates):
+    distances = with_scores(certificates.score, -40.0, -0.5)
+    with pytest.raises(InputError, match="between -1 and 1"):
+        distances.export("pgvector", metric="cosine")
+    assert distances.export("pgvector", metric="euclid")
+
+
+@pytest.mark.parametrize("engine", ENGINES.names())
+@pytest.mark.parametrize("kind", ["rank", "score", "score_at_least"])
+def test_a_threshold_that_nothing_reaches(engine, kind, certificates):
+    unreached = replace(getattr(certificates, kind), threshold=float("inf"), min_keep=0)
     with pytest.raises(InputError, match="leave the reranker out"):
-        replace(certificates.rank, threshold=float("inf"), min_keep=0).export("vespa")
+        snippet(unreached, engine)
+    text = snippet(replace(unreached, min_keep=2), engine).text
+    assert not re.search(r"\binf", text.replace("inference", ""), re.IGNORECASE)
+    assert "It reranks the first 2 candidates" in text
+
+
+def test_a_fitted_weight_is_fitted_again(certificates):
+    fitted = replace(certificates.softmax, fusion={"beta": 0.25, "fitted": True})
+    with pytest.raises(InputError, match="--fusion fit"):
+        snippet(fitted, "pgvector")
+
+
+def test_a_function_named_like_a_measure_is_refused_at_calibration():
+    def nDCG(grades, missed):  # noqa: N802
+        return float(len(grades) == 1)
+
+    data = sc.read_table("example:nfcorpus-bm25-minilm")
+    with pytest.raises(InputError, match="named 'nDCG', as a built-in measure is"):
+        sc.calibrate(data, measure=nDCG)
 
 
 def test_an_unknown_engine_is_named_with_the_nearest(certificates):
@@ -114,5 +162,5 @@ def test_the_command_of_a_refusal_makes_one_that_is_executed(engine, kind, certi
         words[-1] = f"{place}.json"
         surecut(*words)
         extra = ["--shards", "1"] if ENGINES[engine].window_per_shard else []
-        extra += ["--metric", "dot"] if ENGINES[engine].has_metrics else []
+        extra += ["--metric", "dot"] if ENGINES[engine].metric != "none" else []
         assert surecut("export", f"{place}.json", "--to", engine, *extra)

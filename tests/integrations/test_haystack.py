@@ -1,6 +1,7 @@
 """Haystack: in pipelines with its own BM25 retriever, asynchronously, and through a file."""
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 from haystack import Document, Pipeline, component
@@ -100,7 +101,7 @@ def test_it_goes_through_a_pipeline_file(by_path, asked, lists, certificate, tmp
     made = again.get_component("prune")
     assert made.to_dict() == pipeline.get_component("prune").to_dict()
     assert (made.any_length, made.id_key) == (True, "source")
-    listed = lists[asked[0].query]
+    listed = [replace(each, meta={"source": each.id}) for each in lists[asked[0].query]]
     assert len(again.run({"prune": {"documents": listed}})["prune"]["documents"]) == certificate.keep(
         [each.score for each in listed]
     )

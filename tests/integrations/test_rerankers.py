@@ -79,7 +79,7 @@ def test_a_ranker_that_loses_documents_is_refused(asked, pairs, certificates):
             return found
 
     each = asked[0]
-    with pytest.raises(InputError, match="did not return every document"):
+    with pytest.raises(InputError, match="a score for every document"):
         Prune(certificates.plain, Losing(pairs)).rank(each.query, documents_of(each), scores=each.scores)
 
 

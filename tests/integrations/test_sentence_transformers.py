@@ -72,5 +72,5 @@ def test_a_model_with_two_labels_is_refused(asked, pairs, certificates):
             return super().predict(inputs)[:, None].repeat(2, axis=1)
 
     each = asked[0]
-    with pytest.raises(InputError, match="2 scores a pair"):
+    with pytest.raises(InputError, match="a ranking needs one each"):
         Prune(certificates.plain, Two(pairs)).rank(each.query, each.texts, scores=each.scores)

@@ -56,7 +56,7 @@ def prune(
             from surecut.io.table import read_table, to_frame
 
             data = read_table(str(table), depth=depth)
-            refuse_other_system(loaded, data.system, any_system)
+            any_system = refuse_other_system(loaded, data.system, any_system)
             run = to_frame(data).rename({"retriever": "score"}).select("query_id", "doc_id", "score")
         else:
             from surecut.io.trec import read_run

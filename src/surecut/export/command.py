@@ -19,13 +19,13 @@ def calibrate_command(certificate: Certificate, **changes: Any) -> str:
         "min_keep": certificate.min_keep,
         "max_keep": certificate.max_keep,
         "depth": certificate.depth,
-        "fusion": float(certificate.fusion["beta"]),
+        "fusion": "fit" if certificate.fusion["fitted"] else float(certificate.fusion["beta"]),
         **changes,
     }
     options = {name: value for name, value in options.items() if value not in (None, _DEFAULTS.get(name))}
     if not is_built_in(certificate.measure) or certificate.target["kind"] == "risk":
         given = ", ".join(f"{name}={value!r}" for name, value in options.items())
-        return f"sc.calibrate(data, measure=..., target=..., confidence={certificate.confidence:g}, {given})"
+        return f"sc.calibrate(data, measure=..., target=..., confidence={certificate.confidence:.10g}, {given})"
     judged = certificate.target["kind"] != "agreement"
     words = ["surecut calibrate --retriever RUN --reranker RUN", "--qrels QRELS" if judged else "", _claim(certificate)]
     words += [f"--{name.replace('_', '-')} {shlex.quote(f'{value}')}" for name, value in options.items()]
@@ -45,4 +45,4 @@ def _claim(certificate: Certificate) -> str:
         "agreement": f"--agreement {value}@{target.get('k')}",
     }
     measure = "" if target["kind"] == "agreement" else f"--measure {shlex.quote(certificate.measure)} "
-    return f"{measure}{claims[target['kind']]} --confidence {certificate.confidence:g}"
+    return f"{measure}{claims[target['kind']]} --confidence {certificate.confidence:.10g}"

@@ -25,6 +25,8 @@ def in_words(cut: Cut) -> str:
     """What is reranked, as a sentence."""
     if not cut.prunes:
         return f"It reranks all of the first {cut.depth:,} candidates."
+    if cut.least is None and cut.window == 1:
+        return "It keeps the first candidate only, so there is nothing left to rerank."
     if cut.least is None:
         return f"It reranks the first {cut.window:,} candidates."
     what = "lie within a distance of the best score" if cut.from_best else "reach the least score"

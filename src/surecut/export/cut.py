@@ -6,7 +6,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from surecut.certificate import Certificate
-from surecut.rules import KEEP_EVERYTHING
 
 
 @dataclass(frozen=True)
@@ -31,7 +30,7 @@ class Cut:
 def cut_of(certificate: Certificate) -> Cut | None:
     """The cut of a certificate; None where its rule is no cut of ranks, scores or distances to the best score."""
     rule, threshold, depth = certificate.rule["name"], certificate.threshold, certificate.depth
-    if rule == "rank" or threshold == KEEP_EVERYTHING:
+    if rule == "rank" or math.isinf(threshold):  # all, or min_keep, whatever the scores
         places = -np.arange(depth, dtype=np.float32)
         window = int(certificate.keep(places, any_length=True, any_system=True))
         return Cut(depth, window)

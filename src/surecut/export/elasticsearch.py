@@ -7,11 +7,9 @@ from typing import Any
 
 from surecut.certificate import Certificate
 from surecut.export.comments import TIES, about, commented
-from surecut.export.console import request
+from surecut.export.console import SHOWN, request
 from surecut.export.cut import Cut
 from surecut.export.engine import Engine, Snippet
-
-SHOWN = 10
 
 
 def write(cut: Cut, certificate: Certificate, metric: str | None) -> Snippet:
@@ -36,4 +34,6 @@ def write(cut: Cut, certificate: Certificate, metric: str | None) -> Snippet:
     return Snippet(text, {**settings, "body": body})
 
 
-ELASTICSEARCH = Engine("elasticsearch", "a retriever tree with min_score and rank_window_size", write)
+ELASTICSEARCH = Engine(
+    "elasticsearch", "a retriever tree with min_score and rank_window_size", write, gives_negative=False
+)

@@ -1,8 +1,9 @@
 """An engine: what it can execute, and what is refused because it cannot."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NoReturn
 
 from surecut.certificate import Certificate
 from surecut.errors import InputError
@@ -10,8 +11,14 @@ from surecut.export.command import calibrate_command
 from surecut.export.cut import Cut, cut_of
 from surecut.measures import is_built_in
 
-METRICS = ("cosine", "dot", "euclid")
-_ROUNDING = 1e-3
+_SCORES = {
+    "cosine": "1 - distance, between -1 and 1",
+    "dot": "the inner product",
+    "euclid": "minus the distance, at most 0",
+}
+_RANGES = {"cosine": (-1.0, 1.0), "euclid": (-math.inf, 0.0)}
+_ROUNDING = 1e-3  # engines compute in 32 bits
+METRICS = tuple(_SCORES)
 
 
 @dataclass(frozen=True)
@@ -20,6 +27,9 @@ class Snippet:
 
     text: str
     settings: dict[str, Any]
+
+    def __str__(self) -> str:
+        return self.text
 
 
 @dataclass(frozen=True)
@@ -37,24 +47,22 @@ class Engine:
     beyond: Literal["drop", "append"] = "drop"
     reranks: bool = True
     window_per_shard: bool = False
-    has_metrics: bool = False
-    usual_metric: str | None = None
+    metric: Literal["none", "for scores", "always"] = "none"  # where must it be said how vectors are compared?
+    gives_negative: bool = True
 
     def export(self, certificate: Certificate, metric: str | None = None, shards: int | None = None) -> Snippet:
         """The setting that executes the certificate, or the reason why this engine cannot."""
-        if metric is not None and not self.has_metrics:
+        if metric is not None and self.metric == "none":
             raise InputError(f"{self.name} has no --metric: its scores are compared as they are")
         if metric is not None and metric not in METRICS:
             raise InputError(f"metric '{metric}': known are {', '.join(METRICS)}")
         cut = self._executable(certificate)
-        metric = metric or self.usual_metric
-        if cut.least is not None and not cut.from_best:
-            _refuse_scores(certificate, metric)
+        self._refuse_scores(certificate, cut, metric)
         if self.window_per_shard and shards != 1:
             found = "it is not said how many there are" if shards is None else f"there are {shards}"
             raise InputError(
                 f"{self.name} applies its window on every shard of the index by itself, and {found}: with one shard "
-                "that is what was certified (say --shards 1), with more it reranks more candidates than that"
+                "that is what was certified (say --shards 1, shards=1), with more it reranks more candidates than that"
             )
         return self.write(cut, certificate, metric)
 
@@ -63,7 +71,6 @@ class Engine:
         rule = certificate.rule["name"]
         if cut is None or (cut.prunes and rule not in self.rules):
             self._refuse(f"executes {_listed(self.rules)} only, and the certificate's rule is '{rule}'", certificate)
-        assert cut is not None
         if cut.window == 0:
             raise InputError("the certificate keeps no candidate at all: leave the reranker out")
         if not self.reranks:
@@ -80,12 +87,31 @@ class Engine:
             self._refuse("drops what it does not rerank, and the certificate appends it", certificate)
         if self.beyond == "append" and not _grows_with_appending(certificate):
             raise InputError(
-                f"{self.name} appends what it does not rerank, and the certificate does not: that is no loss for the "
-                f"built-in measures, but '{certificate.measure}' is a function of your own, of which nothing is known"
+                f"{self.name} puts documents below the reranked ones that the certified list does not have: that is no "
+                f"loss for the built-in measures, but '{certificate.measure}' is a function of your own, of which "
+                "nothing is known; an engine that drops them can execute the certificate"
             )
         return cut
 
-    def _refuse(self, reason: str, certificate: Certificate) -> None:
+    def _refuse_scores(self, certificate: Certificate, cut: Cut, metric: str | None) -> None:
+        """Scores that cannot be this engine's, or cannot come from this comparison of vectors."""
+        if metric is None and (self.metric == "always" or (self.metric == "for scores" and cut.least is not None)):
+            kinds = "; ".join(f"{name}: scores are {words}" for name, words in _SCORES.items())
+            raise InputError(f"{self.name}: say how vectors are compared with --metric (metric=), {kinds}")
+        scale = certificate.pruner.scale
+        if scale is None:
+            return
+        found = f"the certificate was calibrated on scores from {scale.lowest:.4g} to {scale.highest:.4g}"
+        lowest, highest = _RANGES.get(metric or "", (-math.inf, math.inf))
+        if scale.lowest < lowest - _ROUNDING or scale.highest > highest + _ROUNDING:
+            raise InputError(
+                f"{found}, and with the metric '{metric}' they are {_SCORES[str(metric)]}: say which metric gave them "
+                f"(--metric, metric=: {', '.join(METRICS)})"
+            )
+        if cut.least is not None and not self.gives_negative and scale.lowest < 0:
+            raise InputError(f"{found}, and {self.name} never gives a score below 0: calibrate on its own scores")
+
+    def _refuse(self, reason: str, certificate: Certificate) -> NoReturn:
         ways = [calibrate_command(certificate, **self._form(rule)) for rule in self.rules if rule != "gap"]
         raise InputError(f"{self.name} {reason}; one that it can execute comes from: {' or '.join(ways)}")
 
@@ -96,18 +122,6 @@ class Engine:
         if rule == "score":
             return {"rule": rule, "tail": "drop", "min_keep": 0, "fusion": 0.0}
         return {"rule": rule, "tail": self.beyond, "fusion": 0.0}
-
-
-def _refuse_scores(certificate: Certificate, metric: str | None) -> None:
-    """Scores that cannot come from this comparison of vectors."""
-    scale = certificate.pruner.scale
-    highest = {"cosine": 1.0, "euclid": 0.0}.get(metric or "")
-    if scale is not None and highest is not None and scale.highest > highest + _ROUNDING:
-        kind = "1 - distance" if metric == "cosine" else "minus the distance"
-        raise InputError(
-            f"the certificate was calibrated on scores of up to {scale.highest:.4g}, and with --metric {metric} they "
-            f"are {kind}, at most {highest:g}: name the metric that gave them ({', '.join(METRICS)})"
-        )
 
 
 def _listed(rules: tuple[str, ...]) -> str:

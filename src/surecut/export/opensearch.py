@@ -8,11 +8,10 @@ from typing import Any
 
 from surecut.certificate import Certificate
 from surecut.export.comments import TIES, about, commented
-from surecut.export.console import request
+from surecut.export.console import SHOWN, request
 from surecut.export.cut import Cut
 from surecut.export.engine import Engine, Snippet
 
-SHOWN = 10
 _QUERY = {"match": {"text": "QUERY"}}
 
 
@@ -54,7 +53,13 @@ def _limits(cut: Cut) -> dict[str, Any]:
     return {} if cut.least is None else {"min_score": cut.least}
 
 
-OPENSEARCH = Engine("opensearch", "a search pipeline with the rerank processor; min_score and size", write)
+OPENSEARCH = Engine(
+    "opensearch", "a search pipeline with the rerank processor; min_score and size", write, gives_negative=False
+)
 OPENSEARCH_RESCORE = Engine(
-    "opensearch-rescore", "a rescore with min_score and window_size, on one shard", write_rescore, window_per_shard=True
+    "opensearch-rescore",
+    "a rescore with min_score and window_size, on one shard",
+    write_rescore,
+    window_per_shard=True,
+    gives_negative=False,
 )

@@ -9,16 +9,18 @@ from surecut.export.comments import about, commented
 from surecut.export.cut import Cut
 from surecut.export.engine import Engine, Snippet
 
-_USUAL = "cosine"
 _DISTANCES = {"cosine": "<=>", "dot": "<#>", "euclid": "<->"}
 _SCORES = {"cosine": "1 - (embedding <=> $1)", "dot": "-(embedding <#> $1)", "euclid": "-(embedding <-> $1)"}
 
 
 def write(cut: Cut, certificate: Certificate, metric: str | None) -> Snippet:
-    metric = metric or _USUAL
+    assert metric is not None
     survives = _condition(cut)
     appends = certificate.tail == "append" and cut.prunes
-    notes = ["Yours to fill in: the table, its columns id and embedding, and $1, the query's vector."]
+    notes = [
+        "Yours to fill in: the table, its columns id and embedding, and $1, the query's vector. An approximate index "
+        f"must search as deep as in calibration: hnsw.ef_search as it was there, at least {cut.depth:,}."
+    ]
     beta = float(certificate.fusion["beta"])
     if appends:
         notes.append("Rerank the rows that survive; the others follow them in this order.")
@@ -36,6 +38,7 @@ WITH candidates AS MATERIALIZED (
            max(score) OVER () AS best,
            row_number() OVER (ORDER BY score DESC, id::text COLLATE "C" DESC) AS rank
     FROM candidates
+    WHERE score <> 'NaN'
 )
 SELECT id, score, rank{chosen}
 FROM ranked{where}
@@ -61,6 +64,5 @@ PGVECTOR = Engine(
     write,
     rules=("rank", "score", "gap"),
     reranks=False,
-    has_metrics=True,
-    usual_metric=_USUAL,
+    metric="always",
 )

@@ -8,11 +8,9 @@ from typing import Any
 
 from surecut.certificate import Certificate
 from surecut.export.comments import TIES, about, commented
-from surecut.export.console import request
+from surecut.export.console import SHOWN, request
 from surecut.export.cut import Cut, above, below
 from surecut.export.engine import Engine, Snippet
-
-SHOWN = 10
 
 
 def write(cut: Cut, certificate: Certificate, metric: str | None) -> Snippet:
@@ -27,7 +25,8 @@ def write(cut: Cut, certificate: Certificate, metric: str | None) -> Snippet:
     }
     note = (
         "Yours to fill in: COLLECTION, the vectors and their names. For a reranker outside of Qdrant, ask for the "
-        "prefetch alone, with the same score_threshold and limit."
+        "prefetch alone, with the same score_threshold and limit. An approximate index must search as deep as in "
+        f"calibration: hnsw_ef as it was there, with a limit of {cut.depth:,}."
     )
     text = commented("//", about(certificate, cut, note, TIES)) + request(
         "POST collections/COLLECTION/points/query", body
@@ -40,4 +39,4 @@ def _threshold(least: float, metric: str | None) -> float:
     return above(-least) if metric == "euclid" else below(least)
 
 
-QDRANT = Engine("qdrant", "a prefetch with score_threshold and limit", write, has_metrics=True)
+QDRANT = Engine("qdrant", "a prefetch with score_threshold and limit", write, metric="for scores")

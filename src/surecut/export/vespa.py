@@ -23,7 +23,7 @@ def write(cut: Cut, certificate: Certificate, metric: str | None) -> Snippet:
         settings["rank-score-drop-limit"] = below_in_double(cut.least)
         limit = f"\n        rank-score-drop-limit: {_decimal(settings['rank-score-drop-limit'])}"
     text = f"""\
-rank-profile surecut inherits default {{
+rank-profile surecut {{
     first-phase {{
         expression: bm25(text){limit}
     }}

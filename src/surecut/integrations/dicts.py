@@ -1,10 +1,8 @@
 """Runs as `{query: {document: score}}`, the shape of BEIR's results and of ranx."""
 
 from collections.abc import Mapping
-from pathlib import Path
 
-from surecut.certificate import Certificate
-from surecut.integrations.stage import Stage
+from surecut.integrations.stage import Given, Stage
 
 Run = Mapping[str, Mapping[str, float]]
 
@@ -14,7 +12,7 @@ class DictPrune:
 
     def __init__(
         self,
-        certificate: Certificate | str | Path,
+        certificate: Given,
         *,
         system: Mapping[str, str] | None = None,
         any_system: bool = False,
@@ -31,5 +29,5 @@ class DictPrune:
 
     def _survivors(self, query: str, listed: Mapping[str, float]) -> dict[str, float]:
         documents, scores = list(listed), list(listed.values())
-        pruned = self.stage.prune(scores, documents, f"here of query '{query}'")
+        pruned = self.stage.prune(scores, documents, f"here of query '{query}'", ordered=False)
         return {documents[place]: scores[place] for place in sorted(pruned.survivors)}

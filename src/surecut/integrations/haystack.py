@@ -5,15 +5,13 @@
 >>> pipeline.connect("prune.documents", "ranker.documents")  # doctest: +SKIP
 """
 
-import json
 from collections.abc import Sequence
+from functools import partial
 from operator import attrgetter
-from pathlib import Path
 from typing import Any
 
-from surecut.certificate import Certificate, parse_certificate
 from surecut.extras import needed
-from surecut.integrations.stage import ListStage
+from surecut.integrations.stage import Given, ListStage, as_record, name_in
 
 needed("haystack", "haystack")
 
@@ -30,21 +28,19 @@ class Prune:
 
     def __init__(
         self,
-        certificate: Certificate | str | Path | dict[str, Any],
+        certificate: Given,
         *,
         id_key: str | None = None,
         system: dict[str, str] | None = None,
         any_system: bool = False,
         any_length: bool = False,
     ) -> None:
-        if isinstance(certificate, dict):
-            certificate = parse_certificate(json.dumps(certificate), "the serialised certificate")
         self.certificate, self.id_key = certificate, id_key
         self.system, self.any_system, self.any_length = system, any_system, any_length
-        self._stage: ListStage[Document] = ListStage(
+        self.stage: ListStage[Document] = ListStage(
             certificate,
             attrgetter("score"),
-            self._id_of,
+            partial(_id_of, key=id_key),
             "here as document.score",
             system=system,
             any_system=any_system,
@@ -54,23 +50,22 @@ class Prune:
     @component.output_types(documents=list[Document])
     def run(self, documents: list[Document], query: str | None = None) -> dict[str, list[Document]]:
         """The survivors; the query is not looked at, and may be given where rankers get it."""
-        return {"documents": self._stage.keep(documents)}
+        return {"documents": self.stage.keep(documents)}
 
     @component.output_types(documents=list[Document])
     async def run_async(self, documents: list[Document], query: str | None = None) -> dict[str, list[Document]]:
         """The same; it takes microseconds, so no thread is started for it."""
-        return {"documents": self._stage.keep(documents)}
+        return {"documents": self.stage.keep(documents)}
 
     def run_many(self, lists: Sequence[Sequence[Document]]) -> list[list[Document]]:
         """The survivors of several queries."""
-        return [self._stage.keep(documents) for documents in lists]
+        return [self.stage.keep(documents) for documents in lists]
 
     def to_dict(self) -> dict[str, Any]:
         """What a pipeline file holds."""
-        given = self.certificate
         return default_to_dict(
             self,
-            certificate=json.loads(given.to_json()) if isinstance(given, Certificate) else str(given),
+            certificate=as_record(self.certificate),
             id_key=self.id_key,
             system=self.system,
             any_system=self.any_system,
@@ -83,6 +78,6 @@ class Prune:
         made: Prune = default_from_dict(cls, data)
         return made
 
-    def _id_of(self, document: Document) -> str | None:
-        name = document.id if self.id_key is None else document.meta.get(self.id_key)
-        return None if name is None else str(name)
+
+def _id_of(document: Document, key: str | None) -> str:
+    return document.id if key is None else name_in(document.meta, key)

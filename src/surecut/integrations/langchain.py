@@ -5,13 +5,12 @@
 """
 
 from collections.abc import Sequence
-from pathlib import Path
+from functools import partial
 from typing import Any
 
-from surecut.certificate import Certificate
 from surecut.errors import InputError
 from surecut.extras import needed
-from surecut.integrations.stage import ListStage
+from surecut.integrations.stage import ListStage, name_in
 
 needed("langchain_core", "langchain")
 
@@ -23,10 +22,12 @@ from langchain_core.callbacks import (  # noqa: E402
 from langchain_core.documents import BaseDocumentCompressor, Document  # noqa: E402
 from langchain_core.retrievers import BaseRetriever  # noqa: E402
 from langchain_core.vectorstores import VectorStore  # noqa: E402
-from pydantic import ConfigDict, PrivateAttr  # noqa: E402
+from pydantic import ConfigDict, Field  # noqa: E402
+
+from surecut.integrations.fields import PruneFields  # noqa: E402
 
 
-class Prune(BaseDocumentCompressor):
+class Prune(PruneFields[Document], BaseDocumentCompressor):
     """Keeps the documents that the certificate says survive, untouched and in their order.
 
     The retriever's score of a document is `metadata[score_key]`; with `distance` it is one that is lower for better
@@ -34,58 +35,50 @@ class Prune(BaseDocumentCompressor):
     ids of the calibration data; without it they are the documents' own.
     """
 
-    certificate: Certificate | str | Path
-    score_key: str = "score"
-    id_key: str | None = None
-    distance: bool = False
-    system: dict[str, str] = {}  # noqa: RUF012  # pydantic copies it
-    any_system: bool = False
-    any_length: bool = False
+    score_key: str = Field(default="score", frozen=True)
+    distance: bool = Field(default=False, frozen=True)
 
-    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
-    _stage: ListStage[Document] = PrivateAttr()
-
-    def __init__(self, certificate: Certificate | str | Path, **options: Any) -> None:
-        fields: dict[str, Any] = {"certificate": certificate, **options}
-        super().__init__(**fields)
-        self._stage = ListStage(
+    def _make_stage(self) -> ListStage[Document]:
+        return ListStage(
             self.certificate,
-            self._score_of,
-            self._id_of,
+            partial(_score_of, key=self.score_key, distance=self.distance),
+            partial(_id_of, key=self.id_key),
             f"here in metadata[{self.score_key!r}] (score_key= names another place)",
-            system=self.system,
-            any_system=self.any_system,
-            any_length=self.any_length,
+            **self._options,
         )
 
     @property
     def depth(self) -> int:
         """How many candidates the retriever is to find."""
-        return self._stage.certificate.depth
+        return self.stage.certificate.depth
 
     def compress_documents(
         self, documents: Sequence[Document], query: str, callbacks: Callbacks | None = None
     ) -> list[Document]:
         """The survivors."""
-        return self._stage.keep(documents)
+        return self.stage.keep(documents)
 
     async def acompress_documents(
         self, documents: Sequence[Document], query: str, callbacks: Callbacks | None = None
     ) -> list[Document]:
         """The same; it takes microseconds, so no thread is started for it."""
-        return self._stage.keep(documents)
+        return self.stage.keep(documents)
 
     def compress_many(self, lists: Sequence[Sequence[Document]]) -> list[list[Document]]:
         """The survivors of several queries."""
-        return [self._stage.keep(documents) for documents in lists]
+        return [self.stage.keep(documents) for documents in lists]
 
-    def _score_of(self, document: Document) -> Any:
-        score = document.metadata.get(self.score_key)
-        return -score if self.distance and isinstance(score, int | float) else score
 
-    def _id_of(self, document: Document) -> str | None:
-        name = document.id if self.id_key is None else document.metadata.get(self.id_key)
-        return None if name is None else str(name)
+def _score_of(document: Document, key: str, distance: bool) -> Any:
+    score = document.metadata.get(key)
+    try:
+        return -float(score) if distance else score  # type: ignore[arg-type]  # None is a score that is missing
+    except (TypeError, ValueError):
+        return score
+
+
+def _id_of(document: Document, key: str | None) -> str | None:
+    return document.id if key is None else name_in(document.metadata, key)
 
 
 class PrunedRetriever(BaseRetriever):
@@ -97,9 +90,9 @@ class PrunedRetriever(BaseRetriever):
 
     prune: Prune
     source: BaseRetriever | VectorStore
-    search_kwargs: dict[str, Any] = {}  # noqa: RUF012  # pydantic copies it
+    search_kwargs: dict[str, Any] = Field(default={})
 
-    model_config = ConfigDict(arbitrary_types_allowed=True)
+    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
 
     def _get_relevant_documents(self, query: str, *, run_manager: CallbackManagerForRetrieverRun) -> list[Document]:
         if isinstance(self.source, BaseRetriever):

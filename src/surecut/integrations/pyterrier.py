@@ -4,7 +4,6 @@ Where the certificate appends the pruned documents or fuses both scores, `bm25 >
 """
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ import numpy as np
 from surecut.certificate import Certificate
 from surecut.errors import InputError
 from surecut.extras import needed
-from surecut.integrations.stage import Pruned, Stage
+from surecut.integrations.stage import Given, Pruned, Stage
 
 needed("pyterrier", "pyterrier")
 
@@ -23,12 +22,13 @@ import pyterrier as pt  # noqa: E402
 class Prune(pt.Transformer):
     """Keeps the documents of each query that the certificate says survive: rows, their order and columns stay.
 
-    With a `reranker` (a transformer) it makes the final list as well, as the certificate has it.
+    With a `reranker` (a transformer) it makes the final list as well, as the certificate has it: rows of the input
+    with new scores and ranks.
     """
 
     def __init__(
         self,
-        certificate: Certificate | str | Path,
+        certificate: Given,
         reranker: pt.Transformer | None = None,
         *,
         system: Mapping[str, str] | None = None,
@@ -36,6 +36,8 @@ class Prune(pt.Transformer):
         any_length: bool = False,
     ) -> None:
         super().__init__()
+        if reranker is not None and not isinstance(reranker, pt.Transformer):
+            raise InputError(f"a reranker is a PyTerrier transformer, not {reranker!r}")
         self.reranker, self._given = reranker, certificate
         self._options: dict[str, Any] = {
             "system": dict(system or {}),
@@ -63,15 +65,19 @@ class Prune(pt.Transformer):
     def transform(self, inp: pd.DataFrame) -> pd.DataFrame:
         """The survivors' rows, or with a reranker the final list."""
         pt.validate.result_frame(inp, extra_columns=["score"], context=self)
+        if inp["qid"].isna().any():
+            raise InputError(f"row {int(inp['qid'].isna().argmax())} of the results has no qid")
         rows = inp.groupby("qid", sort=False).indices
         pruned = {query: self._pruned(query, inp.iloc[places]) for query, places in rows.items()}
         surviving = [places[pruned[query].survivors] for query, places in rows.items()]
         survivors = inp.iloc[np.sort(np.concatenate([np.empty(0, np.int64), *surviving]))].reset_index(drop=True)
         if self.reranker is None:
             return survivors
-        reranked = self.reranker.transform(survivors).set_index(["qid", "docno"])["score"]
-        finals = [self._final(query, inp.iloc[places], pruned[query], reranked) for query, places in rows.items()]
-        return pd.concat(finals, ignore_index=True) if finals else survivors
+        reranked = self.reranker.transform(survivors)
+        pt.validate.result_frame(reranked, extra_columns=["score"], context=self.reranker)
+        second = reranked.groupby(["qid", "docno"])["score"].first()
+        finals = [self._final(query, inp.iloc[places], pruned[query], second) for query, places in rows.items()]
+        return pd.concat(finals, ignore_index=True) if finals else inp.assign(rank=range(0))
 
     def _pruned(self, query: Any, rows: pd.DataFrame) -> Pruned:
         return self.stage.prune(rows["score"].to_numpy(), rows["docno"].to_list(), f"here of query '{query}'")

@@ -17,8 +17,9 @@ class Prune(DictPrune):
     """A ranx `Run`, or a dict of that shape, through a certificate; what comes out is of the kind that went in."""
 
     def prune(self, run: Any) -> Any:
-        """The run with the survivors only, under the same name."""
+        """The run with the survivors only, under the same name; a `Run` has no queries without documents."""
         if not isinstance(run, Run):
             return super().prune(run)
         pruned = super().prune(run.to_dict())
-        return Run({query: listed for query, listed in pruned.items() if listed}, name=run.name)
+        filled = {query: listed for query, listed in pruned.items() if listed}
+        return Run(filled or None, name=run.name)

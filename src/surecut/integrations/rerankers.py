@@ -5,13 +5,11 @@
 """
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
-from surecut.certificate import Certificate
 from surecut.errors import InputError
 from surecut.extras import needed
-from surecut.integrations.stage import Pruned, Stage
+from surecut.integrations.stage import Given, Pruned, Stage
 
 needed("rerankers", "rerankers")
 
@@ -28,7 +26,7 @@ class Prune:
 
     def __init__(
         self,
-        certificate: Certificate | str | Path,
+        certificate: Given,
         ranker: Any,
         *,
         system: Mapping[str, str] | None = None,
@@ -76,18 +74,34 @@ class Prune:
         return self._results(query, documents, pruned, ranked)
 
     def rank_many(
-        self, queries: Sequence[str], docs: Sequence[Any], *, scores: Sequence[Any], **options: Any
+        self,
+        queries: Sequence[str],
+        docs: Sequence[Any],
+        doc_ids: Sequence[Sequence[str | int]] | None = None,
+        *,
+        scores: Sequence[Any],
+        **options: Any,
     ) -> list[RankedResults]:
         """Several queries, each with its documents and scores, one after the other."""
-        asked = zip(queries, docs, scores, strict=True)
-        return [self.rank(query, listed, scores=given, **options) for query, listed, given in asked]
+        names = [None] * len(queries) if doc_ids is None else doc_ids
+        if not len(queries) == len(docs) == len(scores) == len(names):
+            raise InputError(
+                f"{len(queries)} queries, {len(docs)} lists of documents, {len(scores)} of scores and {len(names)} of "
+                "ids: one each is expected"
+            )
+        asked = zip(queries, docs, names, scores, strict=True)
+        return [self.rank(query, listed, known, scores=given, **options) for query, listed, known, given in asked]
 
     def _prune(self, docs: Any, doc_ids: Any, metadata: Any, scores: Any) -> tuple[list[Document], Pruned]:
         if scores is None:
             raise InputError("rank needs the retriever's scores of the documents: rank(query, docs, scores=...)")
         given = [docs] if isinstance(docs, str | Document) else list(docs)
-        if len(given) != len(scores):
-            raise InputError(f"{len(given)} documents and {len(scores)} scores: one each is expected")
+        sizes = {"scores": scores, "doc_ids": doc_ids, "metadata": metadata}
+        for what, each in sizes.items():
+            if each is not None and len(each) != len(given):
+                raise InputError(f"{len(given)} documents and {len(each)} {what}: one each is expected")
+        if len({isinstance(each, Document) for each in given}) > 1:
+            raise InputError("documents are texts or Documents, not some of each")
         names = [getattr(each, "doc_id", None) for each in given] if doc_ids is None else list(doc_ids)
         documents = list(prep_docs(given, doc_ids, metadata)) if given else []
         return documents, self.stage.prune(scores, None if None in names else names)
@@ -100,11 +114,13 @@ class Prune:
                 f"{self.ranker.__class__.__name__} gives ranks without scores, as rerankers do that look at the whole "
                 "list: a certificate is about rerankers that score each document by itself"
             )
-        second = {id(each.document): float(each.score) for each in ranked or ()}
-        survivors = [id(documents[place]) for place in pruned.survivors]
-        if not second.keys() >= set(survivors):
-            raise InputError("the ranker did not return every document it was given: let it return all of them")
-        listed = self.stage.finish(pruned, [second[each] for each in survivors])
+        scored = {id(each.document): each.score for each in ranked or ()}
+        named = {each.document.doc_id: each.score for each in ranked or ()}  # a ranker may hand out copies
+        survivors = [documents[place] for place in pruned.survivors]
+        second = [scored.get(id(each), named.get(each.doc_id)) for each in survivors]
+        if None in second:
+            raise InputError("the ranker did not return a score for every document it was given: let it return all")
+        listed = self.stage.finish(pruned, [float(each) for each in second if each is not None])
         results = [
             Result(documents[each.place], score=each.score, rank=rank) for rank, each in enumerate(listed, start=1)
         ]

@@ -5,14 +5,13 @@
 """
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from surecut.certificate import Certificate
+from surecut.arrays import Float64
 from surecut.errors import InputError
-from surecut.integrations.stage import Pruned, Stage
+from surecut.integrations.stage import Given, Pruned, Stage
 
 
 class Prune:
@@ -24,13 +23,15 @@ class Prune:
 
     def __init__(
         self,
-        certificate: Certificate | str | Path,
+        certificate: Given,
         model: Any,
         *,
         system: Mapping[str, str] | None = None,
         any_system: bool = False,
         any_length: bool = False,
     ) -> None:
+        if not callable(getattr(model, "predict", None)):
+            raise InputError(f"a CrossEncoder is expected, or anything with its predict, not {model!r}")
         self.model = model
         self.stage = Stage(certificate, finishes=True, system=system, any_system=any_system, any_length=any_length)
 
@@ -71,25 +72,32 @@ class Prune:
         """Several queries, each with its documents and scores; the survivors of all go through the model together."""
         if scores is None:
             raise InputError("rank needs the retriever's scores of the documents: rank(query, documents, scores=...)")
-        if not len(queries) == len(documents) == len(scores):
-            raise InputError(
-                f"{len(queries)} queries, {len(documents)} lists of documents and {len(scores)} of scores: one each"
-            )
         names = [None] * len(queries) if ids is None else ids
+        if not len(queries) == len(documents) == len(scores) == len(names):
+            raise InputError(
+                f"{len(queries)} queries, {len(documents)} lists of documents, {len(scores)} of scores and "
+                f"{len(names)} of ids: one each is expected"
+            )
         pruned = [self._pruned(*each) for each in zip(documents, scores, names, strict=True)]
         pairs = [
             [query, listed[place]]
             for query, listed, each in zip(queries, documents, pruned, strict=True)
             for place in each.survivors
         ]
-        second = np.asarray(self.model.predict(pairs, **options) if pairs else [], dtype=np.float64)
-        if second.ndim != 1:
-            raise InputError(f"the model gives {second.shape[-1]} scores a pair, and a ranking needs one")
-        parts = np.split(second, np.cumsum([each.kept for each in pruned])[:-1])
+        second = self._predicted(pairs, options)
+        ends = np.cumsum([each.kept for each in pruned])
         return [
-            self._results(each, part, listed, return_documents)[:top_k]
-            for each, part, listed in zip(pruned, parts, documents, strict=True)
+            self._results(each, second[end - each.kept : end], listed, return_documents)[:top_k]
+            for each, end, listed in zip(pruned, ends, documents, strict=True)
         ]
+
+    def _predicted(self, pairs: list[list[Any]], options: dict[str, Any]) -> Float64:
+        if not pairs:
+            return np.empty(0)
+        found = np.asarray(self.model.predict(pairs, **options))
+        if found.size != len(pairs) or found.dtype.kind not in "fiu":
+            raise InputError(f"the model gives {found.shape} scores for {len(pairs)} pairs: a ranking needs one each")
+        return found.reshape(-1).astype(np.float64)
 
     def _pruned(self, documents: Sequence[Any], scores: Any, ids: Sequence[str] | None) -> Pruned:
         if len(documents) != len(scores):

@@ -4,7 +4,9 @@ Nothing passes in silence. A list that the certificate does not know (no scores,
 another system) is an error, and so is a certificate whose final list the pipeline would not make.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+import json
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -12,13 +14,17 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from surecut.arrays import Float32, Float64, Int64
-from surecut.certificate import Certificate, load_certificate, refuse_other_system
+from surecut.certificate import Certificate, load_certificate, parse_certificate, refuse_other_system
 from surecut.errors import InputError
 from surecut.finishing import Placed, final_list
 from surecut.ordering import as_float32
 from surecut.scale import ENOUGH_LISTS
 
 Item = TypeVar("Item")
+Given = Certificate | str | Path | Mapping[str, Any]
+"""A certificate, the path of its file, or what its file holds."""
+
+_STAGES = ("retriever", "reranker", "documents", "queries")
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,31 +50,43 @@ class Stage:
 
     def __init__(
         self,
-        certificate: Certificate | str | Path,
+        certificate: Given,
         *,
         finishes: bool,
         system: Mapping[str, str] | None = None,
         any_system: bool = False,
         any_length: bool = False,
     ) -> None:
-        self.certificate = certificate if isinstance(certificate, Certificate) else load_certificate(certificate)
-        self.any_system, self.any_length = any_system, any_length
-        self._unusual: tuple[float, ...] | None = ()  # best scores of the first lists; None once one was usual
-        refuse_other_system(self.certificate, system or {}, any_system)
+        self.certificate = as_certificate(certificate)
+        self._any_length = any_length
+        self._unusual: tuple[Any, ...] | None = ()  # the first lists' best scores; None once one was usual
+        named = dict(system or {})
+        if not named.keys() <= set(_STAGES):
+            odd = next(name for name in named if name not in _STAGES)
+            raise InputError(f"system= names '{odd}': known are {', '.join(_STAGES)}")
+        self._any_scale = refuse_other_system(self.certificate, named, any_system)
         if not finishes:
             refuse_unfinished(self.certificate)
+        if self.certificate.status == "uncertified":
+            warnings.warn(f"an uncertified certificate is applied: {self.certificate.statement}", stacklevel=4)
 
-    def prune(self, scores: Any, ids: Sequence[Any] | None = None, where: str = "in scores=") -> Pruned:
-        """One query's candidates, in any order: which of them survive. `where` says where scores are looked up."""
-        names = None if ids is None else [str(each) for each in ids]
+    def prune(
+        self, scores: Any, ids: Sequence[Any] | None = None, where: str = "in scores=", ordered: bool = True
+    ) -> Pruned:
+        """One query's candidates: which of them survive. `where` says where scores are looked up.
+
+        They may come in any order but worst first, unless `ordered` says that their order means nothing.
+        """
+        names = None if ids is None else _names(ids)
         flat = as_float32(_numbers(scores, names, where))
-        if names is not None and len(set(names)) < len(names):
-            twice = next(name for place, name in enumerate(names) if name in names[:place])
-            raise InputError(f"document '{twice}' is twice in one list: keep one of them")
-        allowed = {"any_length": self.any_length, "any_system": self.any_system}
-        order, kept = self.certificate.pruner.ranked(flat, names, **allowed)
+        if ordered:
+            refuse_rising(flat)
+        order, kept = self.certificate.pruner.ranked(
+            flat, names, any_length=self._any_length, any_system=self._any_scale
+        )
         if order.size:
-            self._refuse_unusual(float(flat[order[0]]))
+            best = int(order[0])
+            self._refuse_unusual(float(flat[best]), None if names is None else names[best])
         return Pruned(order, kept, flat[order])
 
     def finish(self, pruned: Pruned, reranked: Sequence[float] | Float64) -> list[Placed]:
@@ -81,17 +99,20 @@ class Stage:
         placed = final_list(self.certificate, pruned.scores, second)
         return [Placed(int(pruned.order[each.place]), each.reranker, each.score) for each in placed]
 
-    def _refuse_unusual(self, best: float) -> None:
-        """A wrong scale shows at the start: of the first lists, one must have a usual best score."""
+    def _refuse_unusual(self, best: float, name: str | None) -> None:
+        """A wrong scale shows at the start: of the first lists, one must have a usual best score.
+
+        The same query again says nothing new. It shows by its best document; where there are no ids, every list counts.
+        """
         scale, seen = self.certificate.pruner.scale, self._unusual
-        if seen is None or scale is None or self.any_system:
+        if seen is None or scale is None or self._any_scale:
             return
         if scale.usual(np.array([best]))[0]:
             self._unusual = None
             return
-        if best not in seen:  # threads may share this: the tuple is replaced, never changed
-            self._unusual = seen = (*seen[: ENOUGH_LISTS - 1], best)
-        scale.refuse_lists(np.array(seen))
+        if name is None or (best, name) not in seen:  # threads may share this: the tuple is replaced, never changed
+            self._unusual = seen = (*seen[: ENOUGH_LISTS - 1], (best, name))
+        scale.refuse_lists(np.array([score for score, _ in seen]))
 
 
 class ListStage(Stage, Generic[Item]):
@@ -99,7 +120,7 @@ class ListStage(Stage, Generic[Item]):
 
     def __init__(
         self,
-        certificate: Certificate | str | Path,
+        certificate: Given,
         score: Callable[[Item], Any],
         name: Callable[[Item], str | None],
         where: str,
@@ -108,28 +129,66 @@ class ListStage(Stage, Generic[Item]):
         super().__init__(certificate, finishes=False, **options)
         self._score, self._name, self._where = score, name, where
 
-    def keep(self, items: Sequence[Item]) -> list[Item]:
+    def keep(self, items: Iterable[Item]) -> list[Item]:
         """The survivors themselves, untouched, in the order given."""
-        names = [self._name(item) for item in items]
-        scores = _numbers([self._score(item) for item in items], names, self._where)
-        refuse_rising(scores)
+        given = list(items)
+        names = [self._name(item) for item in given]
+        scores = _numbers([self._score(item) for item in given], names, self._where)
         pruned = self.prune(scores, None if None in names else names, self._where)
-        return [items[place] for place in sorted(pruned.survivors)]
+        return [given[place] for place in sorted(pruned.survivors)]
+
+
+def as_certificate(given: Given) -> Certificate:
+    """A certificate as such, from its file, or from what its file holds."""
+    if isinstance(given, Certificate):
+        return given
+    if isinstance(given, Mapping):
+        return parse_certificate(json.dumps(dict(given)), "the certificate's record")
+    if not isinstance(given, str | Path):
+        raise InputError(f"a certificate or the path of one is expected, not {given!r}")
+    return load_certificate(given)
+
+
+def as_record(given: Given) -> str | dict[str, Any]:
+    """What a pipeline's file holds of it: a path as it is, anything else with all it says and its digest."""
+    if isinstance(given, str | Path):
+        return str(given)
+    record: dict[str, Any] = json.loads(as_certificate(given).to_json())
+    return record
+
+
+def name_in(metadata: Mapping[str, Any], key: str) -> str:
+    """The id of a document that keeps it in its metadata."""
+    if metadata.get(key) is None:
+        raise InputError(f"a document has no {key!r} in its metadata, where id_key says its id is")
+    return str(metadata[key])
+
+
+def _names(ids: Sequence[Any]) -> list[str]:
+    """Document ids, all of them and each once."""
+    names = [str(each) for each in ids]
+    if any(each is None for each in ids):
+        raise InputError(f"document {list(ids).index(None)} has no id: give the ids of all documents, or none")
+    if len(set(names)) < len(names):
+        twice = next(name for place, name in enumerate(names) if name in names[:place])
+        raise InputError(f"document '{twice}' is twice in one list: keep one of them")
+    return names
 
 
 def _numbers(scores: Any, names: Sequence[str | None] | None, where: str) -> Float64:
     """First-stage scores, or the sentence that says which document has none."""
-    if names is not None and len(scores) != len(names):
-        raise InputError(f"{len(scores)} first-stage scores for {len(names)} documents: one each is expected")
-    try:
-        numbers = np.asarray(scores, dtype=np.float64)
-    except (TypeError, ValueError):
-        numbers = np.array([_number(each) for each in scores])
-    if numbers.ndim == 1 and not np.isfinite(numbers).all():
-        place = int(np.argmin(np.isfinite(numbers)))
+    if isinstance(scores, Mapping | str) or not isinstance(scores, Iterable):
+        raise InputError(f"the first-stage scores must be a list of numbers, not {type(scores).__name__}")
+    given = list(scores)
+    if names is not None and len(given) != len(names):
+        raise InputError(f"{len(given)} first-stage scores for {len(names)} documents: one each is expected")
+    numbers = np.array([_number(each) for each in given])
+    finite = np.isfinite(numbers)
+    if not finite.all():
+        place = int(np.argmin(finite))
         called = "" if names is None or names[place] is None else f" ('{names[place]}')"
         raise InputError(
-            f"document {place}{called} has no first-stage score but {scores[place]!r}: the certificate needs the "
+            f"document {place}{called} has no first-stage score but {given[place]!r}: the certificate needs the "
             f"retriever's score of every document, {where}"
         )
     return numbers
@@ -142,12 +201,12 @@ def _number(value: Any) -> float:
         return float("nan")
 
 
-def refuse_rising(scores: Float64) -> None:
-    """A list that comes best first with the lowest score first holds distances."""
+def refuse_rising(scores: Float32) -> None:
+    """A list with the lowest score first holds distances."""
     if scores.size > 2 and scores[0] < scores[-1] and bool(np.all(np.diff(scores) >= 0)):
         raise InputError(
             f"scores rise down the list, from {scores[0]:.4g} to {scores[-1]:.4g}, as distances do: a certificate "
-            "needs scores that are higher for better documents, such as the distances with a minus sign"
+            "needs scores that are higher for better documents, such as the distances with a minus sign, best first"
         )
 
 

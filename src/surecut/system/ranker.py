@@ -63,7 +63,7 @@ class Ranker:
         self.certificate = certificate if isinstance(certificate, Certificate) else load_certificate(certificate)
         self.recipe = recipe if isinstance(recipe, Recipe) else read_recipe(recipe)
         stages = {"retriever": self.recipe.retriever.fingerprint, "reranker": self.recipe.reranker.fingerprint}
-        refuse_other_system(self.certificate, stages, any_system)
+        self._any_scale = refuse_other_system(self.certificate, stages, any_system)
         if self.recipe.depth < self.certificate.depth:
             raise InputError(
                 f"{self.recipe.path}: retrieves {self.recipe.depth} candidates, the certificate is about lists of "
@@ -74,7 +74,6 @@ class Ranker:
         self.notes = self._notes()
         ready(self.recipe.retriever, self.documents, watch)
         self.recipe.reranker.prepare(self.documents, watch)
-        self._any_system = any_system
         warm = -np.arange(self.certificate.depth, dtype=np.float32)
         self.certificate.keep(warm, any_system=True)  # loads the compiled code
 
@@ -123,7 +122,7 @@ class Ranker:
         pruner = self.certificate.pruner
         if pruner.too_short(hits.scores.size):
             return hits.scores.size
-        return int(pruner.keep(hits.scores, any_system=self._any_system))
+        return int(pruner.keep(hits.scores, any_system=self._any_scale))
 
     def final_scores(self, retriever: Float32, reranker: Float64) -> Float64:
         """The scores that order the final list, with the certificate's weight."""
