@@ -112,8 +112,10 @@ def arguments(description: str | None) -> argparse.Namespace:
     """What every example takes."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", default=MODEL, help="a cross-encoder: a folder, or a name on the model hub")
-    parser.add_argument("--certificate", type=Path, default=Path("docstrings.json"), help="made if it is not there")
-    return parser.parse_args()
+    parser.add_argument("--certificate", type=Path, help="made if it is not there (docstrings-MODEL.json)")
+    given = parser.parse_args()
+    given.certificate = given.certificate or Path(f"docstrings-{Path(given.model).name}.json")
+    return given
 
 
 def _tokens(texts: list[str]) -> bm25s.tokenization.Tokenized:

@@ -1,6 +1,6 @@
 """rerankers: `Reranker.rank` with the retriever's scores beside the documents, awaited.
 
-pip install 'surecut[rerankers,bm25]' 'rerankers[transformers]'
+pip install 'surecut[rerankers,bm25]' 'rerankers[transformers]' sentence-transformers
 python examples/prune_rerankers.py
 """
 

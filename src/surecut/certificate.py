@@ -125,8 +125,8 @@ class Certificate:
         """The setting of a search engine that executes it: `text` to paste, `settings` for programs.
 
         Engines are vespa, elasticsearch, opensearch, opensearch-rescore, qdrant, solr and pgvector; what one of them
-        does not execute exactly is refused. `metric` says how vectors are compared (cosine, dot, euclid), `shards`
-        how many the index has, where that matters.
+        does not execute exactly is refused. `metric` says how vectors are compared (cosine, dot, euclid), `shards` how
+        many the index has; an engine asks for them where they matter.
         """
         from surecut.export import ENGINES
 

@@ -26,8 +26,8 @@ def export(
         typer.Option(
             "--metric",
             metavar="|".join(METRICS),
-            help="How vectors are compared (qdrant, pgvector): scores are 1 - distance, the inner product, or minus "
-            "the distance. For pgvector cosine unless told otherwise.",
+            help="How vectors are compared (qdrant for a score cut, pgvector): scores are 1 - distance, the inner "
+            "product, or minus the distance.",
             rich_help_panel=o.METHOD,
         ),
     ] = None,
