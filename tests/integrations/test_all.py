@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from surecut import InputError
+from surecut.integrations import beir
 from tests.integrations.adapters import ALL, PRUNING, RERANKING
 
 
@@ -133,3 +134,46 @@ def test_it_goes_to_another_process(name, certificates):
     made = module.Prune(certificates.plain, *([Empty()] if name == "sentence_transformers" else []))
     again = pickle.loads(pickle.dumps(made))
     assert again.stage.certificate == certificates.plain
+
+
+def test_scores_that_are_always_normalised_show_by_the_eighth_list(asked, certificates):
+    """The best score is 1 for every query, and the certificate's retriever has none that low."""
+    prune = beir.Prune(certificates.plain)
+    lists = [dict(zip(each.ids, np.array(each.scores) / each.scores[0], strict=True)) for each in asked]
+    different = list({next(iter(listed)): listed for listed in lists}.values())
+    for listed in different[:7]:
+        prune.prune({"q": listed})
+        prune.prune({"again": listed})
+    with pytest.raises(InputError, match="the best scores of 8 lists"):
+        prune.prune({"q": different[7]})
+
+
+def test_rising_scores_are_refused(asked, pairs, certificates):
+    each = asked[0]
+    turned = replace(each, **{name: getattr(each, name)[::-1] for name in ("ids", "texts", "scores")})
+    for name in ALL.keys() - {"beir", "ranx"}:
+        with pytest.raises(InputError, match="as distances do"):
+            ALL[name](certificates.plain, pairs, turned)
+
+
+def test_a_stage_that_is_not_known_is_refused(library, asked, pairs, certificates):
+    with pytest.raises(InputError, match="system= names 'retreiver'"):
+        library(certificates.plain, pairs, asked[0], system={"retreiver": "x"})
+
+
+@pytest.mark.parametrize("name", ["langchain", "llama-index", "haystack"])
+def test_an_id_that_is_not_where_it_is_said_to_be(name, asked, pairs, certificates):
+    with pytest.raises(InputError, match="no 'source' in its metadata"):
+        ALL[name](certificates.plain, pairs, asked[0], id_key="source")
+
+
+def test_an_uncertified_certificate_is_applied_with_a_warning(library, asked, pairs, certificates):
+    doubtful = replace(certificates.plain, status="uncertified")
+    with pytest.warns(UserWarning, match="an uncertified certificate is applied"):
+        library(doubtful, pairs, asked[0])
+
+
+@pytest.mark.parametrize("given", [None, 3, b"cert.json"])
+def test_what_is_no_certificate_is_refused(library, given, asked, pairs):
+    with pytest.raises(InputError, match="a certificate or the path of one"):
+        library(given, pairs, asked[0])

@@ -1,5 +1,7 @@
 """ranx runs and BEIR results, in and out."""
 
+from dataclasses import replace
+
 import ranx
 from ranx import Qrels, Run
 
@@ -35,3 +37,15 @@ def test_a_ranx_run_stays_one(asked, certificates):
     }
     qrels = Qrels({each.query_id: {each.ids[0]: 1} for each in asked})
     assert ranx.evaluate(qrels, pruned, "mrr@10") == 1.0
+
+
+def test_a_run_of_which_nothing_survives(asked, certificates):
+    unreached = replace(certificates.by_score, threshold=float("inf"), min_keep=0)
+    run = run_of(asked[:3])
+    assert beir.Prune(unreached).prune(run) == {query: {} for query in run}
+    assert Prune(unreached).prune(Run(run, name="bm25")).to_dict() == {}
+
+
+def test_dicts_have_no_order_that_could_mean_distances(asked, certificates):
+    backwards = {query: dict(reversed(listed.items())) for query, listed in run_of(asked[:1]).items()}
+    assert beir.Prune(certificates.plain).prune(backwards)

@@ -174,3 +174,48 @@ def test_a_wrong_scale_inside_the_range_shows_within_eight_lists(asked, certific
 def test_a_wrong_option_is_refused(certificates):
     with pytest.raises(ValueError, match="scorekey"):
         Prune(certificates.plain, scorekey="x")
+
+
+def test_distances_may_be_numpys(asked, certificates):
+    """As vector libraries give them; in any order."""
+    each = asked[0]
+    given = langchain_documents(each)
+    for document in given:
+        document.metadata["score"] = np.float32(-document.metadata["score"])
+    shuffled = [given[place] for place in np.random.default_rng(0).permutation(len(given))]
+    kept = Prune(certificates.plain, distance=True).compress_documents(shuffled, each.query)
+    assert {document.id for document in kept} == {
+        each.ids[place] for place in certificates.plain.survivors(each.scores, each.ids)
+    }
+
+
+def test_a_copy_does_what_it_shows(asked, certificates):
+    prune, given = Prune(certificates.plain), langchain_documents(asked[0])
+    copied = prune.model_copy(update={"certificate": certificates.by_score})
+    assert len(copied.compress_documents(given, "")) == certificates.by_score.keep(asked[0].scores)
+    assert len(prune.compress_documents(given, "")) == certificates.plain.keep(asked[0].scores)
+    with pytest.raises(InputError, match="--tail drop"):
+        prune.model_copy(update={"certificate": certificates.append})
+    with pytest.raises(ValueError, match="frozen"):
+        prune.any_length = True
+
+
+def test_what_is_dumped_comes_back_and_is_checked(asked, certificates, tmp_path):
+    certificates.plain.save(tmp_path / "cert.json")
+    assert Prune(tmp_path / "cert.json").model_dump()["certificate"] == str(tmp_path / "cert.json")
+    record = Prune(certificates.plain, any_length=True).model_dump()
+    assert Prune(**record).stage.certificate == certificates.plain
+    record["certificate"]["threshold"] = -1.0
+    for load in (lambda: Prune(**record), lambda: Prune.model_validate(record)):
+        with pytest.raises(ValueError, match="the digest does not match"):
+            load()
+
+
+def test_a_retriever_takes_no_option_it_does_not_know(retriever, certificates):
+    with pytest.raises(ValueError, match="k\n"):
+        PrunedRetriever(prune=Prune(certificates.plain), source=retriever, k=3)
+
+
+def test_documents_may_come_one_by_one(asked, certificates):
+    given = langchain_documents(asked[0])
+    assert len(Prune(certificates.plain).compress_documents(iter(given), "")) < len(given)

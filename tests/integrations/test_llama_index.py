@@ -1,6 +1,7 @@
 """LlamaIndex: the postprocessor by itself, in a query engine, and asynchronously."""
 
 import asyncio
+import pickle
 
 import pytest
 from llama_index.core import Settings
@@ -80,3 +81,20 @@ def test_ids_may_live_in_the_metadata(asked, certificates):
         node.node.metadata["source_id"] = name
     kept = Prune(certificates.plain, id_key="source_id").postprocess_nodes(nodes)
     assert len(kept) == certificates.plain.keep(asked[0].scores)
+
+
+def test_options_are_checked_and_copies_too(asked, certificates, caplog):
+    with pytest.raises(ValueError, match="any_lenght"):
+        Prune(certificates.plain, any_lenght=True)
+    copied = Prune(certificates.plain).model_copy(update={"certificate": certificates.by_score})
+    kept = copied.postprocess_nodes(llama_index_nodes(asked[0]))
+    assert len(kept) == certificates.by_score.keep(asked[0].scores)
+    again = pickle.loads(pickle.dumps(copied))
+    assert again.stage.certificate == certificates.by_score
+    assert caplog.records == []
+
+
+def test_it_has_json(certificates, tmp_path):
+    certificates.plain.save(tmp_path / "cert.json")
+    assert str(tmp_path / "cert.json") in Prune(tmp_path / "cert.json").to_json()
+    assert certificates.plain.digest in Prune(certificates.plain).to_json()

@@ -120,3 +120,18 @@ def test_a_reranker_that_loses_documents_is_refused(asked, certificates):
     losing = pt.apply.generic(lambda frame: frame.iloc[1:])
     with pytest.raises(InputError, match="returned no score of document"):
         Prune(certificates.append, losing).transform(frame_of(asked[0]))
+
+
+def test_rows_without_a_query_are_refused(asked, certificates):
+    frame = frame_of(asked[0])
+    frame.loc[2, "qid"] = None
+    with pytest.raises(InputError, match="row 2 of the results has no qid"):
+        Prune(certificates.plain).transform(frame)
+
+
+def test_a_reranker_must_be_one(asked, certificates):
+    with pytest.raises(InputError, match="a PyTerrier transformer"):
+        Prune(certificates.append, lambda frame: frame)
+    unscored = pt.apply.generic(lambda frame: frame.drop(columns="score"))
+    with pytest.raises(pt.validate.InputValidationError, match="score"):
+        Prune(certificates.append, unscored).transform(frame_of(asked[0]))

@@ -86,3 +86,45 @@ def test_a_ranker_that_loses_documents_is_refused(asked, pairs, certificates):
 def test_what_is_missing_is_said(asked, pairs, certificates):
     with pytest.raises(InputError, match="scores="):
         Prune(certificates.plain, Ranking(pairs)).rank("a", ["b"])
+
+
+def test_batches_take_ids(asked, pairs, certificates):
+    prune, chosen = Prune(certificates.plain, Ranking(pairs)), asked[:3]
+    found = prune.rank_many(
+        [each.query for each in chosen],
+        [each.texts for each in chosen],
+        [each.ids for each in chosen],
+        scores=[each.scores for each in chosen],
+    )
+    for each, results in zip(chosen, found, strict=True):
+        alone = prune.rank(each.query, documents_of(each), scores=each.scores)
+        assert [result.doc_id for result in results] == [result.doc_id for result in alone]
+    with pytest.raises(InputError, match="1 of ids"):
+        prune.rank_many(["a", "b"], [["c"], ["d"]], [["e"]], scores=[[1.0], [2.0]])
+
+
+def test_copies_of_documents_are_known_by_their_ids(asked, pairs, certificates):
+    class Copying(Ranking):
+        def rank(self, query, docs, doc_ids=None):
+            return super().rank(query, [Document(each.text, each.doc_id, each.metadata) for each in docs])
+
+    each = asked[0]
+    prune, copying = Prune(certificates.plain, Ranking(pairs)), Prune(certificates.plain, Copying(pairs))
+    given = documents_of(each)
+    assert [result.doc_id for result in copying.rank(each.query, given, scores=each.scores)] == [
+        result.doc_id for result in prune.rank(each.query, given, scores=each.scores)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"doc_ids": ["a"]}, "2 documents and 1 doc_ids"),
+        ({"metadata": [{}]}, "2 documents and 1 metadata"),
+        ({"docs": ["a", Document("b")]}, "not some of each"),
+    ],
+)
+def test_what_does_not_fit_is_said(given, said, pairs, certificates):
+    docs = given.pop("docs", ["a", "b"])
+    with pytest.raises(InputError, match=said):
+        Prune(certificates.plain, Ranking(pairs)).rank("q", docs, scores=[2.0, 1.0], **given)

@@ -1,5 +1,6 @@
 """`CrossEncoder.rank` behind a certificate; the real library and a real model are in the heavy tests."""
 
+import numpy as np
 import pytest
 
 from surecut import InputError
@@ -74,3 +75,31 @@ def test_a_model_with_two_labels_is_refused(asked, pairs, certificates):
     each = asked[0]
     with pytest.raises(InputError, match="a ranking needs one each"):
         Prune(certificates.plain, Two(pairs)).rank(each.query, each.texts, scores=each.scores)
+
+
+def test_odd_calls_are_said(asked, pairs, certificates):
+    prune, each = Prune(certificates.plain, Predicting(pairs)), asked[0]
+    assert prune.rank_many([], [], scores=[]) == []
+    with pytest.raises(InputError, match="2 of ids"):
+        prune.rank_many([each.query], [each.texts], scores=[each.scores], ids=[each.ids, each.ids])
+    with pytest.raises(InputError, match="document 1 has no id"):
+        prune.rank(each.query, each.texts, scores=each.scores, ids=[each.ids[0], None, *each.ids[2:]])
+    with pytest.raises(InputError, match="must be a list of numbers, not dict"):
+        prune.rank(each.query, each.texts, scores=dict(zip(each.ids, each.scores, strict=True)))
+    with pytest.raises(InputError, match="anything with its predict"):
+        Prune(certificates.plain, None)
+
+
+@pytest.mark.parametrize("shaped", [lambda scores: scores[:, None], lambda scores: scores.astype(object)])
+def test_shapes_of_scores(asked, pairs, certificates, shaped):
+    class Shaped(Predicting):
+        def predict(self, inputs, **_):
+            return shaped(super().predict(inputs))
+
+    each = asked[0]
+    prune = Prune(certificates.plain, Shaped(pairs))
+    if shaped(np.zeros(2)).dtype == object:
+        with pytest.raises(InputError, match="a ranking needs one each"):
+            prune.rank(each.query, each.texts, scores=each.scores)
+    else:
+        assert prune.rank(each.query, each.texts, scores=each.scores)
