@@ -102,7 +102,9 @@ Candidates are BM25's over 89,315 questions (quora-duplicates). The certificate 
 
 The {queries} queries that are timed took no part in it; {kept:.1f} of their {depth} candidates are reranked on average.
 Milliseconds depend on the machine; read the ratios. RR@10 is that of the timed queries, everything reranked and pruned,
-and a sample of this size has much noise of its own. Current releases: {versions}.
+and a sample of this size has much noise of its own.
+
+Current releases: {versions}.
 
 """
 

@@ -221,16 +221,12 @@ def ranx(system: System) -> Library:
     prune = Prune(system.certificate)
     library = _of_dicts("ranx (a Run in and out)", prune, reranker, system)
 
-    def through_runs(each: Asked, results: dict[str, dict[str, float]]) -> dict[str, dict[str, float]]:
-        pruned: dict[str, dict[str, float]] = prune.prune(Run(results)).to_dict()
-        return pruned
-
     return Library(
         library.name,
-        library.given,
-        library.full,
-        through_runs,
-        lambda each, results: library.full(each, through_runs(each, results)),
+        lambda each: Run(library.given(each)),
+        lambda each, run: library.full(each, run.to_dict()),
+        lambda each, run: prune.prune(run),
+        lambda each, run: library.full(each, prune.prune(run).to_dict()),
     )
 
 
