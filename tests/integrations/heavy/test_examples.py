@@ -33,11 +33,8 @@ def expected(collection, certificate, model, tmp_path_factory):
 
 def test_there_is_an_example_for_every_integration():
     modules = {path.stem for path in (ROOT / "src" / "surecut" / "integrations").glob("*.py")}
-    assert {name.removeprefix("prune_").removesuffix(".py") for name in EXAMPLES} == modules - {
-        "__init__",
-        "stage",
-        "dicts",
-    }
+    shared = {"__init__", "stage", "fields", "dicts"}
+    assert {name.removeprefix("prune_").removesuffix(".py") for name in EXAMPLES} == modules - shared
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
