@@ -60,7 +60,7 @@ def load() -> Docstrings:
                 (f"{name}.{label}", value),
                 *((f"{name}.{label}.{key}", each) for key, each in members),
             ):
-                if "._" not in where and callable(what) and _is_own(what):
+                if "._" not in where and not where.endswith("hook") and callable(what) and _is_own(what):
                     found[where] = inspect.getdoc(what) or ""
     split = {name: text.split("\n\n", 1) for name, text in found.items()}
     whole = {name: parts for name, parts in split.items() if len(parts) == 2 and min(map(len, parts)) > 30}
@@ -101,7 +101,7 @@ def certificate(collection: Docstrings, model: str, path: Path) -> sc.Certificat
 
 def new_questions(collection: Docstrings, count: int = 3) -> dict[str, str]:
     """Questions that the certificate was not calibrated on."""
-    return dict(list(collection.questions.items())[CALIBRATED_ON : CALIBRATED_ON + count])
+    return dict(list(collection.questions.items())[-count:])
 
 
 def show(question: str, ranked: Sequence[str]) -> None:
