@@ -22,10 +22,10 @@ bm25 = Run(
 pruned = Prune(certificate).prune(bm25).to_dict()
 
 reranked = {}
-for name, survivors in pruned.items():
-    scores = model.predict([(questions[name], collection.documents[each]) for each in survivors])
-    reranked[name] = dict(zip(survivors, scores.tolist(), strict=True))
-    docstrings.show(questions[name], sorted(reranked[name], key=lambda each: -reranked[name][each]))
+for name, question in questions.items():
+    scores = model.predict([(question, collection.documents[each]) for each in pruned[name]])
+    reranked[name] = dict(zip(pruned[name], scores.tolist(), strict=True))
+    docstrings.show(question, sorted(reranked[name], key=lambda each: -reranked[name][each]))
 qrels = Qrels({name: {name: 1} for name in questions})
 before, after = (evaluate(qrels, run, "mrr@10") for run in (bm25, Run(reranked)))
 print(f"RR@10: BM25 {before:.2f}, pruned and reranked {after:.2f}")
