@@ -38,9 +38,10 @@ def test_no_list_of_the_same_retriever_is_refused(data):
     """One half calibrates, the lists of the other are its retriever's: alone, and as one batch."""
     first, second = data.split((0.5, 0.5), seed=1)
     half = sc.calibrate(first, target=sc.max_drop(0.1))
-    for scores in _lists(second):
-        half.keep(scores, any_length=True)
-    half.keep(second.retriever, offsets=second.offsets, any_length=True)
+    alone = [half.keep(scores, any_length=True) for scores in _lists(second)]
+    together = half.keep(second.retriever, offsets=second.offsets, any_length=True)
+    assert together.tolist() == alone
+    assert second.retriever.max() > first.retriever.max()  # some of them are beyond what calibration has seen
 
 
 @pytest.mark.parametrize("change", [lambda s: s * 10, lambda s: -s[::-1], lambda s: s + 500])
@@ -86,9 +87,12 @@ def test_few_queries_in_calibration_do_not_refuse_the_others():
     best = data.retriever[data.offsets[:-1][filled]].astype(np.float64)
     worst = data.retriever[data.offsets[1:][filled] - 1].astype(np.float64)
     draw = np.random.default_rng(0)
+    highest = []
     for _ in range(200):
-        few = data.take(draw.choice(len(data), 50, replace=False))
-        Scale.of(few).refuse_batch(best, worst)
+        scale = Scale.of(data.take(draw.choice(len(data), 50, replace=False)))
+        scale.refuse_batch(best, worst)
+        highest.append(scale.highest)
+    assert min(highest) < best.max() / 2  # there was much they had not seen
 
 
 def test_one_odd_list_in_a_hundred_does_not_make_the_batch_odd(data, certificate):

@@ -187,11 +187,8 @@ def parse_certificate(text: str, source: str = "certificate") -> Certificate:
     return Certificate(**{**record, "threshold": _threshold_from_json(record["threshold"])})
 
 
-def refuse_other_system(certificate: Certificate, system: Mapping[str, str], any_system: bool = False) -> bool:
-    """A certificate is about one retriever and one reranker; where both sides know theirs, they must agree.
-
-    Says whether the retriever needs no further proof: it is known to be the same, or any will do.
-    """
+def refuse_other_system(certificate: Certificate, system: Mapping[str, str], any_system: bool = False) -> None:
+    """A certificate is about one retriever and one reranker; where both sides know theirs, they must agree."""
     for part in ("retriever", "reranker"):
         known, found = certificate.system.get(part), system.get(part)
         if known is not None and found is not None and found != known and not any_system:
@@ -199,7 +196,11 @@ def refuse_other_system(certificate: Certificate, system: Mapping[str, str], any
                 f"the {part} of this data is not the certificate's (fingerprint {found}, certified {known}): "
                 "calibrate for it, or allow another system on your own responsibility (--any-system, any_system=True)"
             )
-    return any_system or certificate.system.get("retriever") in {system.get("retriever")} - {None}
+
+
+def same_retriever(certificate: Certificate, system: Mapping[str, str]) -> bool:
+    """Do both sides know the retriever, and is it one? Then its scores need no further proof."""
+    return "retriever" in system and system["retriever"] == certificate.system.get("retriever")
 
 
 def _plain(value: Any) -> Any:

@@ -6,7 +6,7 @@ from typing import Any
 from surecut.bounds import TESTS
 from surecut.calibration import in_test_order, quantiles
 from surecut.candidates import Candidates
-from surecut.certificate import Certificate, refuse_other_system
+from surecut.certificate import Certificate, refuse_other_system, same_retriever
 from surecut.claims import interval
 from surecut.curves import Tail, measure_curves
 from surecut.errors import InputError
@@ -59,12 +59,13 @@ def check(
 
     The lists are evaluated twice, by surecut's kernels and by ir-measures; a disagreement is an error.
     """
-    any_scale = refuse_other_system(certificate, data.system, any_system)
+    refuse_other_system(certificate, data.system, any_system)
     target = _claimed(certificate, loss)
     chosen = target.measure(declared_measure(certificate, measure))
     usable = judged_only(data) if chosen.needs_judgements else enough(data)
     final = final_scores(usable, float(certificate.fusion["beta"]))
-    kept = certificate.keep(usable.retriever, offsets=usable.offsets, any_length=any_length, any_system=any_scale)
+    proven = any_system or same_retriever(certificate, data.system)
+    kept = certificate.keep(usable.retriever, offsets=usable.offsets, any_length=any_length, any_system=proven)
     pruner = certificate.pruner
     tail: Tail = "append" if certificate.tail == "append" else "drop"
     curves = measure_curves(

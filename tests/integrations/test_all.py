@@ -177,3 +177,12 @@ def test_an_uncertified_certificate_is_applied_with_a_warning(library, asked, pa
 def test_what_is_no_certificate_is_refused(library, given, asked, pairs):
     with pytest.raises(InputError, match="a certificate or the path of one"):
         library(given, pairs, asked[0])
+
+
+@pytest.mark.parametrize("name", ["langchain", "rerankers"])
+def test_ids_of_some_documents_only_are_refused(name, asked, pairs, certificates):
+    each = replace(asked[0], ids=[*asked[0].ids[:5], None, *asked[0].ids[6:]])
+    with pytest.raises(InputError, match="document 5 has no id"):
+        ALL[name](certificates.plain, pairs, each)
+    unnamed = replace(asked[0], ids=[None] * len(asked[0].ids))
+    assert len(ALL[name](certificates.plain, pairs, unnamed)) == certificates.plain.keep(asked[0].scores)

@@ -52,11 +52,12 @@ def prune(
         )
     with working("pruning"):
         if source is None:
-            from surecut.certificate import refuse_other_system
+            from surecut.certificate import refuse_other_system, same_retriever
             from surecut.io.table import read_table, to_frame
 
             data = read_table(str(table), depth=depth)
-            any_system = refuse_other_system(loaded, data.system, any_system)
+            refuse_other_system(loaded, data.system, any_system)
+            any_system = any_system or same_retriever(loaded, data.system)
             run = to_frame(data).rename({"retriever": "score"}).select("query_id", "doc_id", "score")
         else:
             from surecut.io.trec import read_run

@@ -9,7 +9,7 @@ from typing import Any
 
 from surecut.errors import InputError
 from surecut.extras import needed
-from surecut.integrations.stage import Given, Pruned, Stage
+from surecut.integrations.stage import Given, Pruned, Stage, ids_or_none
 
 needed("rerankers", "rerankers")
 
@@ -104,7 +104,7 @@ class Prune:
             raise InputError("documents are texts or Documents, not some of each")
         names = [getattr(each, "doc_id", None) for each in given] if doc_ids is None else list(doc_ids)
         documents = list(prep_docs(given, doc_ids, metadata)) if given else []
-        return documents, self.stage.prune(scores, None if None in names else names)
+        return documents, self.stage.prune(scores, ids_or_none(names))
 
     def _results(
         self, query: str, documents: list[Document], pruned: Pruned, ranked: RankedResults | None

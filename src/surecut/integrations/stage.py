@@ -1,7 +1,8 @@
 """What every integration shares: a certificate between the two stages of somebody else's pipeline.
 
-Nothing passes in silence. A list that the certificate does not know (no scores, another length, another scale,
-another system) is an error, and so is a certificate whose final list the pipeline would not make.
+A list that cannot be the certificate's (no scores, another length, another scale, another system) is an error, and so
+is a certificate whose final list the pipeline would not make. A wrong scale that lies within the right one shows after
+a few lists.
 """
 
 import json
@@ -14,7 +15,13 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from surecut.arrays import Float32, Float64, Int64
-from surecut.certificate import Certificate, load_certificate, parse_certificate, refuse_other_system
+from surecut.certificate import (
+    Certificate,
+    load_certificate,
+    parse_certificate,
+    refuse_other_system,
+    same_retriever,
+)
 from surecut.errors import InputError
 from surecut.finishing import Placed, final_list
 from surecut.ordering import as_float32
@@ -64,7 +71,8 @@ class Stage:
         if not named.keys() <= set(_STAGES):
             odd = next(name for name in named if name not in _STAGES)
             raise InputError(f"system= names '{odd}': known are {', '.join(_STAGES)}")
-        self._any_scale = refuse_other_system(self.certificate, named, any_system)
+        refuse_other_system(self.certificate, named, any_system)
+        self._proven = any_system or same_retriever(self.certificate, named)
         if not finishes:
             refuse_unfinished(self.certificate)
         if self.certificate.status == "uncertified":
@@ -81,9 +89,7 @@ class Stage:
         flat = as_float32(_numbers(scores, names, where))
         if ordered:
             refuse_rising(flat)
-        order, kept = self.certificate.pruner.ranked(
-            flat, names, any_length=self._any_length, any_system=self._any_scale
-        )
+        order, kept = self.certificate.pruner.ranked(flat, names, any_length=self._any_length, any_system=self._proven)
         if order.size:
             best = int(order[0])
             self._refuse_unusual(float(flat[best]), None if names is None else names[best])
@@ -105,7 +111,7 @@ class Stage:
         The same query again says nothing new. It shows by its best document; where there are no ids, every list counts.
         """
         scale, seen = self.certificate.pruner.scale, self._unusual
-        if seen is None or scale is None or self._any_scale:
+        if seen is None or scale is None or self._proven:
             return
         if scale.usual(np.array([best]))[0]:
             self._unusual = None
@@ -132,9 +138,9 @@ class ListStage(Stage, Generic[Item]):
     def keep(self, items: Iterable[Item]) -> list[Item]:
         """The survivors themselves, untouched, in the order given."""
         given = list(items)
-        names = [self._name(item) for item in given]
-        scores = _numbers([self._score(item) for item in given], names, self._where)
-        pruned = self.prune(scores, None if None in names else names, self._where)
+        pruned = self.prune(
+            [self._score(item) for item in given], ids_or_none([self._name(item) for item in given]), self._where
+        )
         return [given[place] for place in sorted(pruned.survivors)]
 
 
@@ -162,6 +168,11 @@ def name_in(metadata: Mapping[str, Any], key: str) -> str:
     if metadata.get(key) is None:
         raise InputError(f"a document has no {key!r} in its metadata, where id_key says its id is")
     return str(metadata[key])
+
+
+def ids_or_none(names: Sequence[Any]) -> Sequence[Any] | None:
+    """The ids of documents that have some; a library whose documents may have none gives None for each."""
+    return None if all(name is None for name in names) else names
 
 
 def _names(ids: Sequence[Any]) -> list[str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from surecut.arrays import Float32, Float64
-from surecut.certificate import Certificate, load_certificate, refuse_other_system
+from surecut.certificate import Certificate, load_certificate, refuse_other_system, same_retriever
 from surecut.errors import InputError
 from surecut.finishing import final_list, fused
 from surecut.rules import KEEP_EVERYTHING
@@ -63,7 +63,8 @@ class Ranker:
         self.certificate = certificate if isinstance(certificate, Certificate) else load_certificate(certificate)
         self.recipe = recipe if isinstance(recipe, Recipe) else read_recipe(recipe)
         stages = {"retriever": self.recipe.retriever.fingerprint, "reranker": self.recipe.reranker.fingerprint}
-        self._any_scale = refuse_other_system(self.certificate, stages, any_system)
+        refuse_other_system(self.certificate, stages, any_system)
+        self._proven = any_system or same_retriever(self.certificate, stages)
         if self.recipe.depth < self.certificate.depth:
             raise InputError(
                 f"{self.recipe.path}: retrieves {self.recipe.depth} candidates, the certificate is about lists of "
@@ -122,7 +123,7 @@ class Ranker:
         pruner = self.certificate.pruner
         if pruner.too_short(hits.scores.size):
             return hits.scores.size
-        return int(pruner.keep(hits.scores, any_system=self._any_scale))
+        return int(pruner.keep(hits.scores, any_system=self._proven))
 
     def final_scores(self, retriever: Float32, reranker: Float64) -> Float64:
         """The scores that order the final list, with the certificate's weight."""
