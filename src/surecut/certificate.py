@@ -76,6 +76,24 @@ class Certificate:
         return float(self.calibration["mean_candidates"]) / max(self.mean_kept, 1e-12)
 
     @cached_property
+    def most_kept(self) -> int:
+        """How many candidates of a query can survive: a rank cut's window, `max_keep`, or as many as the depth."""
+        if self._looks_at_scores:
+            return self.depth if self.max_keep is None else min(self.depth, self.max_keep)
+        falling = [-float(place) for place in range(self.depth)]
+        return int(self.keep(falling, any_length=True, any_system=True))
+
+    @property
+    def prunes(self) -> bool:
+        """Can it prune anything at all?"""
+        return self._looks_at_scores or self.most_kept < self.depth
+
+    @property
+    def _looks_at_scores(self) -> bool:
+        """An infinite threshold keeps all or `min_keep`, and a rank cut its window, whatever the scores."""
+        return math.isfinite(self.threshold) and self.rule["name"] != "rank"
+
+    @cached_property
     def pruner(self) -> "Pruner":
         """What applies it, the rule with its threshold and nothing that only calibration needs."""
         from surecut.pruner import Pruner

@@ -131,6 +131,14 @@ def is_built_in(name: str) -> bool:
     return True
 
 
+def cutoff_of(name: str) -> int | None:
+    """How far a measure looks, by its name in a certificate; None where it may be the whole list."""
+    family, _, cutoff = name.partition("@")
+    if family == _OVERLAP.name:
+        return int(cutoff)
+    return _parse(name).cutoff if is_built_in(name) else None
+
+
 def _parse(text: str) -> Measure:
     import ir_measures
 

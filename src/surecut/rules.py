@@ -38,7 +38,8 @@ class Rule:
     """A family of nested survivor sets, indexed by a threshold.
 
     `starts` (of a depth) and `grid_range` are fixed without any data; a rule whose scale belongs to the
-    retriever has none, and places them on queries that take no part in the certificate.
+    retriever has none, and places them on queries that take no part in the certificate. Rules are pickled along
+    with certificates, so `starts` are named functions.
     """
 
     name: str
@@ -99,6 +100,18 @@ def _softmax_starts(depth: int) -> tuple[float, ...]:
     return tuple(-math.log(depth) - math.log(max(1.0, share * depth)) for share in START_SHARES)
 
 
+def _rank_starts(depth: int) -> tuple[float, ...]:
+    return tuple(-max(1.0, round(share * depth)) for share in START_SHARES)
+
+
+def _zscore_starts(depth: int) -> tuple[float, ...]:
+    return 0.25, 1.5
+
+
+def _mass_starts(depth: int) -> tuple[float, ...]:
+    return -0.8, -0.5
+
+
 RULES = Registry(
     "rule",
     Rule(
@@ -126,14 +139,14 @@ RULES = Registry(
         "standard deviations above the query's mean score",
         codes.ZSCORE,
         normalises=True,
-        starts=lambda depth: (0.25, 1.5),
+        starts=_zscore_starts,
         grid_range=(-10.0, 30.0),
     ),
     Rule(
         "rank",
         "a rank cut-off: what top_k and window sizes execute",
         codes.RANK,
-        starts=lambda depth: tuple(-max(1.0, round(share * depth)) for share in START_SHARES),
+        starts=_rank_starts,
         grid_range=(-float(GRID_SIZE), -1.0),
     ),
     Rule(
@@ -141,7 +154,7 @@ RULES = Registry(
         "softmax mass before the candidate (top-p)",
         codes.MASS,
         normalises=True,
-        starts=lambda depth: (-0.8, -0.5),
+        starts=_mass_starts,
         grid_range=(-1.0, 0.0),
     ),
 )

@@ -86,7 +86,8 @@ def test_a_small_limit_of_vespa_has_no_exponent(certificates):
     assert 0 < float(limit) < 3.7e-9
 
 
-def test_elasticsearch_takes_the_body(certificate, server):
+def test_elasticsearch_gets_the_body(certificate, server):
+    """Its client sends what was printed; it does not look into retrievers, so that their keys are checked by hand."""
     url, asked = server
     found = snippet(certificate, "elasticsearch")
     ((method, path, body),) = requests_in(found.text)
@@ -94,6 +95,7 @@ def test_elasticsearch_takes_the_body(certificate, server):
         client.search(index="INDEX", **body)
     assert asked == [(method, f"/{path}", body)]
     reranker = body["retriever"]["text_similarity_reranker"]
+    assert reranker.keys() == {"retriever", "field", "inference_id", "inference_text", "rank_window_size"}
     assert body["size"] <= reranker["rank_window_size"] == found.settings["rank_window_size"]
     assert reranker["retriever"]["standard"].get("min_score") == found.settings.get("min_score")
 
@@ -121,6 +123,13 @@ def test_the_fields_of_a_rescore_are_opensearchs(certificate):
     assert body["size"] <= body["rescore"]["window_size"]
 
 
+def test_a_plain_query_of_qdrant_is_its_prefetch(certificate):
+    ((_, _, body),) = requests_in(snippet(certificate, "qdrant-query").text)
+    ((_, _, whole),) = requests_in(snippet(certificate, "qdrant").text)
+    assert models.QueryRequest.model_validate(body).limit == certificate.most_kept
+    assert body == whole["prefetch"]
+
+
 def test_qdrant_takes_the_body(certificate):
     ((_, _, body),) = requests_in(snippet(certificate, "qdrant").text)
     request = models.QueryRequest.model_validate(body)
@@ -136,9 +145,11 @@ def test_solr_is_a_request_handler(certificate):
     assert handler.tag == "requestHandler"
     parameters = {each.get("name"): each.text for part in handler for each in part}
     parts = {part.get("name"): [each.get("name") for each in part] for part in handler}
-    assert parts == {"invariants": ["rq"], **({"appends": ["fq"]} if "fq" in parameters else {})}
+    appended = {"appends": ["fq"]} if "fq" in parameters else {}
+    assert parts == {"defaults": ["rows"], "invariants": ["rq"], **appended}
     assert f"reRankDocs={found.settings['reRankDocs']} " in parameters["rq"]
     assert ("fq" in parameters) == (certificate.rule["name"] == "score")
+    assert parameters.pop("rows") == "10"
     for value in parameters.values():
         assert re.fullmatch(r"\{!(\w+)( \w+=\S+)+\}.*", value)
 
@@ -148,7 +159,7 @@ def numbers_of(engine, text):
     found = {name: float(value) for name, value in re.findall(r'"?([\w-]+)"?[:=] ?(-?\d+\.?[\d.e-]*)', text)}
     if engine == "vespa":
         return found["rerank-count"], found.get("rank-score-drop-limit"), lambda score, limit: score > limit
-    if engine == "qdrant":
+    if engine in ("qdrant", "qdrant-query"):
         return found["limit"], found.get("score_threshold"), lambda score, limit: np.float32(score) > np.float32(limit)
     windows = {"elasticsearch": "rank_window_size", "opensearch": "size", "opensearch-rescore": "window_size"}
     window = found[windows.get(engine, "reRankDocs")]
@@ -156,7 +167,37 @@ def numbers_of(engine, text):
     return window, limit, lambda score, limit: np.float32(score) >= np.float32(limit)
 
 
-@pytest.mark.parametrize("engine", ["vespa", "elasticsearch", "opensearch", "opensearch-rescore", "qdrant", "solr"])
+@pytest.mark.parametrize(
+    ("measure", "window", "least"),
+    [("RR@10", 27, 10), ("RR@1", 27, 1), ("Overlap@20", 27, 20), ("nDCG@50", 27, 27), ("AP", 27, 27), ("own", 4, 4)],
+)
+def test_an_answer_holds_what_the_measure_looks_at(measure, window, least, certificates):
+    certificate = replace(certificates.rank, measure=measure, threshold=-float(window))
+    for engine, setting in [
+        ("elasticsearch", r'"size": (\d+)'),
+        ("opensearch", r'"size": (\d+)'),
+        ("opensearch-rescore", r'"size": (\d+)'),
+        ("qdrant", r'"limit": (\d+)\n}'),
+    ]:
+        text = snippet(certificate, engine).text
+        shown = int(re.search(setting, text).group(1))
+        assert max(least, min(10, window)) <= shown <= window
+        assert engine == "opensearch" or f"must be at least {least}, or {measure}" in " ".join(
+            line.lstrip("#/ ") for line in text.splitlines()
+        )
+
+
+@pytest.mark.parametrize(("measure", "least"), [("RR@10", 10), ("Overlap@40", 40), ("AP", 100)])
+def test_an_engine_that_appends_is_asked_for_as_much_as_the_measure_looks_at(measure, least, certificates):
+    certificate = replace(certificates.rank_append, measure=measure)
+    assert f'"rows">{least}<' in snippet(certificate, "solr").text
+    words = " ".join(line.lstrip("# ") for line in snippet(certificate, "vespa").text.splitlines())
+    assert f"hits of a query must be at least {least}, or {measure}" in words
+
+
+@pytest.mark.parametrize(
+    "engine", ["vespa", "elasticsearch", "opensearch", "opensearch-rescore", "qdrant", "qdrant-query", "solr"]
+)
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_numbers_keep_what_the_certificate_keeps(engine, kind, certificates, scifact):
     """As the engine would: compare in its precision, cut at its window; on real lists, and on scores at the edge."""

@@ -39,8 +39,8 @@ def found(filled):
     """Names and scores of a question, as the certificate is to know them: distances with a minus sign."""
     sign = -1 if filled.metric == "euclid" else 1
 
-    def search(vector, depth, **limits):
-        given = {"query": vector.tolist(), "using": "FIRST", "limit": depth, **limits}
+    def search(vector, depth):
+        given = {"query": vector.tolist(), "using": "FIRST", "limit": depth}
         points = filled.client.query_points("texts", **given).points
         return [str(point.id) for point in points], [sign * point.score for point in points]
 
@@ -50,8 +50,8 @@ def found(filled):
 @pytest.mark.parametrize("rule", ["score", "rank"])
 def test_the_points_that_come_back_are_the_survivors(rule, filled, found, vectors, calibrated):
     certificate, first = calibrated(found, DEPTH, rule=rule, min_keep=0 if rule == "score" else 1)
-    snippet = certificate.export("qdrant", metric=filled.metric)
-    body = snippet.settings["body"]
+    body = certificate.export("qdrant", metric=filled.metric, shards=1).settings["body"]
+    plain = certificate.export("qdrant-query", metric=filled.metric).settings["body"]
     sizes = []
     for name, vector in zip(vectors.asked, vectors.questions, strict=True):
         listed = first[name]
@@ -59,17 +59,14 @@ def test_the_points_that_come_back_are_the_survivors(rule, filled, found, vector
         given = {**body["prefetch"], "query": vector.tolist()}
         whole = {**body, "prefetch": models.Prefetch(**given), "query": [vector.tolist()], "limit": 10 * DEPTH}
         reranked = {str(point.id) for point in filled.client.query_points("texts", **whole).points}
-        alone = set(found(vector, given["limit"], **_threshold(given))[0])
+        query = {**plain, "query": vector.tolist()}
+        alone = {str(point.id) for point in filled.client.query_points("texts", **query).points}
         assert reranked == alone
         sizes.append(len(alone))
         assert len(alone) == len(survivors)
         assert alone == survivors or _tied_at_the_border(listed, survivors)
     assert np.mean(sizes) == pytest.approx(certificate.mean_kept)
     assert rule == "rank" or len(set(sizes)) > 5
-
-
-def _threshold(given):
-    return {} if "score_threshold" not in given else {"score_threshold": given["score_threshold"]}
 
 
 def _tied_at_the_border(listed, survivors):

@@ -8,7 +8,9 @@ import pytest
 
 import surecut as sc
 from surecut import InputError
+from surecut.cli.values import chosen_target
 from surecut.export import ENGINES
+from surecut.export.command import calibrate_command
 
 RERANKING = [engine.name for engine in ENGINES if engine.reranks]
 APPENDING = ["vespa", "solr"]
@@ -56,8 +58,9 @@ def test_an_engine_that_drops_refuses_to_append(engine, certificates):
 def test_an_engine_that_appends_takes_both_but_not_for_a_function_of_ones_own(engine, certificates):
     assert snippet(certificates.rank_append, engine).text
     assert snippet(certificates.rank, engine).text
-    with pytest.raises(InputError, match="'success_at_one' is a function of your own"):
-        snippet(certificates.own, engine)
+    for own in (certificates.own, replace(certificates.own, rule=certificates.softmax.rule, threshold=-3.0)):
+        with pytest.raises(InputError, match=r"'success_at_one' is a function of your own.* take an engine that drops"):
+            snippet(own, engine)
 
 
 def test_an_engine_that_drops_takes_a_function_of_ones_own(certificates):
@@ -71,7 +74,7 @@ def test_sql_holds_a_least_number_appends_and_leaves_fusing_to_the_caller(certif
     assert "score::float8 - best::float8 >= " in snippet(certificates.gap, "pgvector").text
 
 
-@pytest.mark.parametrize("engine", ["solr", "opensearch-rescore"])
+@pytest.mark.parametrize("engine", ["solr", "opensearch-rescore", "qdrant"])
 @pytest.mark.parametrize("shards", [None, 2])
 def test_a_window_on_every_shard_is_not_one_window(engine, shards, certificates):
     with pytest.raises(InputError, match="--shards 1"):
@@ -82,16 +85,17 @@ def test_a_window_on_every_shard_is_not_one_window(engine, shards, certificates)
     ("kind", "engine"), [("score", "pgvector"), ("gap", "pgvector"), ("rank", "pgvector"), ("score", "qdrant")]
 )
 def test_it_must_be_said_how_vectors_are_compared(kind, engine, certificates):
+    shards = 1 if engine == "qdrant" else None
     with pytest.raises(InputError, match=r"--metric \(metric=\), cosine: scores are 1 - distance"):
         getattr(certificates, kind).export(engine)
     for metric in ("cosine", "euclid"):
         with pytest.raises(InputError, match=r"scores from 1.207 to 56.79, and with the metric"):
             getattr(certificates, kind).export(engine, metric=metric)
-    assert getattr(certificates, kind).export(engine, metric="dot")
+    assert getattr(certificates, kind).export(engine, metric="dot", shards=shards)
 
 
 def test_a_metric_that_is_not_there_is_refused(certificates):
-    assert certificates.rank.export("qdrant").settings["limit"]  # ranks need none
+    assert certificates.rank.export("qdrant", shards=1).settings["limit"]  # ranks need none
     with pytest.raises(InputError, match="known are cosine, dot, euclid"):
         certificates.score.export("qdrant", metric="manhattan")
     with pytest.raises(InputError, match="has no --metric"):
@@ -125,6 +129,20 @@ def test_a_threshold_that_nothing_reaches(engine, kind, certificates):
     text = snippet(replace(unreached, min_keep=2), engine).text
     assert not re.search(r"\binf", text.replace("inference", ""), re.IGNORECASE)
     assert "It reranks the first 2 candidates" in text
+
+
+@pytest.mark.parametrize("engine", ENGINES.names())
+def test_a_window_needs_no_rule(engine, certificates):
+    """A threshold that nothing reaches keeps the least number whatever the rule, and that is a window."""
+    only = replace(certificates.softmax, threshold=float("inf"), min_keep=3)
+    assert "It reranks the first 3 candidates" in snippet(only, engine).text
+
+
+@pytest.mark.parametrize("value", [0.05, 0.0123456789, 1 / 3])
+def test_the_command_makes_the_same_claim(value, certificates):
+    certificate = replace(certificates.softmax, target={"kind": "max_drop", "value": value})
+    said = re.search(r"--max-drop (\S+)", calibrate_command(certificate)).group(1)
+    assert chosen_target(None, said, None, None).value == value
 
 
 def test_a_fitted_weight_is_fitted_again(certificates):

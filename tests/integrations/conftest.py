@@ -78,6 +78,8 @@ def certificates(scored):  # noqa: F811
         fused=made(fusion=0.3),
         both=made(tail="append", fusion=0.3),
         by_score=made(rule="score"),
+        by_rank=made(rule="rank"),
+        by_gap=made(rule="gap"),
     )
 
 

@@ -7,8 +7,10 @@ from importlib import import_module
 import numpy as np
 import pytest
 
+import surecut as sc
+import surecut.rules
 from surecut import InputError
-from surecut.integrations import beir
+from surecut.integrations import beir, sentence_transformers
 from tests.integrations.adapters import ALL, PRUNING, RERANKING
 
 
@@ -59,10 +61,8 @@ def test_a_path_will_do(library, asked, pairs, certificates, tmp_path):
 def test_a_missing_score_is_an_error_that_names_the_document(library, lacking, asked, pairs, certificates, request):
     if library in (ALL["ranx"], ALL["haystack"]) and not isinstance(lacking, float):
         pytest.skip("the library itself takes numbers only")
-    if library is ALL["pyterrier"] and lacking == "high":
-        lacking = None
     each = replace(asked[0], scores=[*asked[0].scores[:3], lacking, *asked[0].scores[4:]])
-    with pytest.raises((InputError, ValueError), match=rf"document 3|{each.ids[3]}|float"):
+    with pytest.raises(InputError, match=rf"document \d+ \('{each.ids[3]}'\) has no first-stage score"):
         library(certificates.plain, pairs, each)
 
 
@@ -88,11 +88,35 @@ def test_a_list_shorter_than_calibrated_on_is_refused(library, asked, pairs, cer
     assert library(certificates.plain, pairs, shorter, any_length=True)
 
 
+@pytest.mark.parametrize("kind", ["by_score", "by_rank", "by_gap"])
+def test_a_list_that_ends_before_the_cut_is_refused(library, kind, asked, pairs, certificates):
+    """The retriever was asked for too few; one that was cut has all its survivors, however short it is."""
+    certificate, each = getattr(certificates, kind), asked[0]
+    kept = certificate.keep(each.scores)
+
+    def first(number):
+        return replace(each, ids=each.ids[:number], texts=each.texts[:number], scores=each.scores[:number])
+
+    assert 1 < kept < certificate.calibration["shortest_list"] - 1
+    with pytest.raises(InputError, match=rf"all of which survive.*let the retriever return {certificate.depth}"):
+        library(certificate, pairs, first(kept - 1))
+    assert len(library(certificate, pairs, first(kept - 1), any_length=True)) == kept - 1
+    assert set(library(certificate, pairs, first(kept + 1))) == set(library(certificate, pairs, each))
+
+
+def test_a_short_list_that_fills_the_window_is_whole(library, asked, pairs, certificates):
+    certificate = certificates.by_rank
+    each, window = asked[0], certificate.most_kept
+    whole = replace(each, ids=each.ids[:window], texts=each.texts[:window], scores=each.scores[:window])
+    assert len(library(certificate, pairs, whole)) == window
+
+
 @pytest.mark.parametrize("change", [lambda score: 1000 * score, lambda score: score - 500])
 def test_another_scale_is_refused(library, change, asked, pairs, certificates):
     each = replace(asked[0], scores=[change(score) for score in asked[0].scores])
-    with pytest.raises(InputError, match="another scale"):
-        library(certificates.plain, pairs, each)
+    for known in ({}, {"retriever": certificates.plain.system["retriever"]}):  # a name is no proof
+        with pytest.raises(InputError, match="another scale"):
+            library(certificates.plain, pairs, each, system=known)
     assert library(certificates.plain, pairs, each, any_system=True)
 
 
@@ -128,12 +152,16 @@ def test_lists_in_another_order_have_the_same_survivors(library, asked, pairs, c
 
 
 @pytest.mark.parametrize("name", ["langchain", "llama_index", "haystack", "pyterrier", "beir", "sentence_transformers"])
-def test_it_goes_to_another_process(name, certificates):
-    """Workers get their pipelines pickled."""
+@pytest.mark.parametrize("rule", sc.rules.RULES.names())
+def test_it_goes_to_another_process(name, rule, asked, certificates):
+    """Workers get their pipelines pickled, at any time: here after the first list."""
     module = import_module(f"surecut.integrations.{name}")
-    made = module.Prune(certificates.plain, *([Empty()] if name == "sentence_transformers" else []))
+    certificate = replace(certificates.plain, rule=sc.rules.RULES[rule].to_json())
+    made = module.Prune(certificate, *([Empty()] if name == "sentence_transformers" else []))
+    pruned = made.stage.prune(asked[0].scores, asked[0].ids)
     again = pickle.loads(pickle.dumps(made))
-    assert again.stage.certificate == certificates.plain
+    assert again.stage.certificate == certificate
+    assert again.stage.prune(asked[0].scores, asked[0].ids).survivors == pruned.survivors
 
 
 def test_scores_that_are_always_normalised_show_by_the_eighth_list(asked, certificates):
@@ -146,6 +174,29 @@ def test_scores_that_are_always_normalised_show_by_the_eighth_list(asked, certif
         prune.prune({"again": listed})
     with pytest.raises(InputError, match="the best scores of 8 lists"):
         prune.prune({"q": different[7]})
+
+
+def test_one_unusual_list_again_and_again_is_no_other_scale(asked, certificates):
+    """As a health check asks it, with ids or without."""
+    prune = sentence_transformers.Prune(certificates.plain, Empty())
+    each = asked[0]
+    normalised = (np.array(each.scores) / each.scores[0]).tolist()
+    for _ in range(10):
+        assert prune.rank(each.query, each.texts, scores=normalised)
+
+
+def test_a_name_spares_the_first_eight_lists(asked, certificates):
+    prune = beir.Prune(certificates.plain, system={"retriever": certificates.plain.system["retriever"]})
+    for each in asked:
+        prune.prune({"q": dict(zip(each.ids, np.array(each.scores) / each.scores[0], strict=True))})
+    assert len(asked) > 8
+
+
+@pytest.mark.parametrize("name", PRUNING)
+def test_a_certificate_that_prunes_nothing_has_nothing_to_append(name, asked, pairs, certificates):
+    everything = replace(certificates.append, threshold=-np.inf)
+    assert not everything.prunes
+    assert sorted(PRUNING[name](everything, pairs, asked[0])) == sorted(asked[0].ids)
 
 
 def test_rising_scores_are_refused(asked, pairs, certificates):

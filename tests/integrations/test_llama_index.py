@@ -94,6 +94,20 @@ def test_options_are_checked_and_copies_too(asked, certificates, caplog):
     assert caplog.records == []
 
 
+def test_the_older_way_to_copy_is_the_same(asked, certificates):
+    copied = Prune(certificates.plain).copy(update={"certificate": certificates.by_score})
+    assert copied.stage.certificate == certificates.by_score
+
+
+def test_a_dict_and_back_after_use(asked, certificates):
+    prune = Prune(certificates.by_rank)
+    kept = prune.postprocess_nodes(llama_index_nodes(asked[0]))
+    again = Prune.from_dict(prune.to_dict())
+    assert [node.node_id for node in again.postprocess_nodes(llama_index_nodes(asked[0]))] == [
+        node.node_id for node in kept
+    ]
+
+
 def test_it_has_json(certificates, tmp_path):
     certificates.plain.save(tmp_path / "cert.json")
     assert str(tmp_path / "cert.json") in Prune(tmp_path / "cert.json").to_json()

@@ -116,6 +116,23 @@ def test_pyterrier_can_tell_its_columns(certificates, first_stage):
     assert set(pt.inspect.transformer_outputs(Prune(certificates.plain), columns)) == set(columns)
 
 
+def test_pyterrier_can_tell_its_attributes(certificates, pairs):
+    reranker = mono(pairs)
+    attributes = pt.inspect.transformer_attributes(Prune(certificates.append, reranker, any_length=True))
+    told = {each.name: each.value for each in attributes}
+    given = {"certificate": certificates.append, "reranker": reranker, "any_length": True}
+    assert told == {**given, "system": {}, "any_system": False}
+
+
+def test_equal_final_scores_keep_the_certified_order(asked, certificates):
+    """Evaluators break ties by document id; the certificate breaks them by the retriever's rank."""
+    flat = pt.apply.doc_score(lambda row: 16777216.0)
+    found = Prune(certificates.append, flat).transform(frame_of(asked[0]))
+    assert found["docno"].to_list() == asked[0].ids
+    assert found["score"].astype("float32").is_unique
+    assert found["score"].astype("float32").is_monotonic_decreasing
+
+
 def test_a_reranker_that_loses_documents_is_refused(asked, certificates):
     losing = pt.apply.generic(lambda frame: frame.iloc[1:])
     with pytest.raises(InputError, match="returned no score of document"):

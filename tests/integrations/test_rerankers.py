@@ -114,6 +114,8 @@ def test_copies_of_documents_are_known_by_their_ids(asked, pairs, certificates):
     assert [result.doc_id for result in copying.rank(each.query, given, scores=each.scores)] == [
         result.doc_id for result in prune.rank(each.query, given, scores=each.scores)
     ]
+    with pytest.raises(InputError, match="a score for every document"):  # without ids, nobody can tell them apart
+        copying.rank(each.query, [Document(text) for text in each.texts], scores=each.scores)
 
 
 @pytest.mark.parametrize(

@@ -61,10 +61,17 @@ def test_what_is_missing_is_said(asked, pairs, certificates):
     prune, each = Prune(certificates.plain, Predicting(pairs)), asked[0]
     with pytest.raises(InputError, match="scores="):
         prune.rank(each.query, each.texts)
-    with pytest.raises(InputError, match=f"{len(each.texts)} documents and 2 scores"):
+    with pytest.raises(InputError, match=f"2 first-stage scores for {len(each.texts)} documents"):
         prune.rank(each.query, each.texts, scores=each.scores[:2])
     with pytest.raises(InputError, match="2 queries, 1 lists"):
         prune.rank_many(["a", "b"], [each.texts], scores=[each.scores])
+
+
+def test_scores_may_come_one_by_one(asked, pairs, certificates):
+    prune, each = Prune(certificates.plain, Predicting(pairs)), asked[0]
+    assert prune.rank(each.query, each.texts, scores=iter(each.scores)) == prune.rank(
+        each.query, each.texts, scores=np.array(each.scores)
+    )
 
 
 def test_a_model_with_two_labels_is_refused(asked, pairs, certificates):

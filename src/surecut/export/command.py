@@ -25,7 +25,7 @@ def calibrate_command(certificate: Certificate, **changes: Any) -> str:
     options = {name: value for name, value in options.items() if value not in (None, _DEFAULTS.get(name))}
     if not is_built_in(certificate.measure) or certificate.target["kind"] == "risk":
         given = ", ".join(f"{name}={value!r}" for name, value in options.items())
-        return f"sc.calibrate(data, measure=..., target=..., confidence={certificate.confidence:.10g}, {given})"
+        return f"sc.calibrate(data, measure=..., target=..., confidence={certificate.confidence!r}, {given})"
     judged = certificate.target["kind"] != "agreement"
     words = ["surecut calibrate --retriever RUN --reranker RUN", "--qrels QRELS" if judged else "", _claim(certificate)]
     words += [f"--{name.replace('_', '-')} {shlex.quote(f'{value}')}" for name, value in options.items()]
@@ -37,12 +37,13 @@ _DEFAULTS = {"tail": "drop", "min_keep": 1, "fusion": 0.0}
 
 def _claim(certificate: Certificate) -> str:
     target = certificate.target
-    value = f"{target['value']:.10g}"
+    value = repr(float(target["value"]))
+    share = percent(target["value"])
     claims = {
         "at_least": f"--at-least {value}",
-        "max_drop": f"--max-drop {percent(target['value'])}",
+        "max_drop": f"--max-drop {share if float(share[:-1]) / 100 == target['value'] else value}",
         "max_drop_abs": f"--max-drop-abs {value}",
         "agreement": f"--agreement {value}@{target.get('k')}",
     }
     measure = "" if target["kind"] == "agreement" else f"--measure {shlex.quote(certificate.measure)} "
-    return f"{measure}{claims[target['kind']]} --confidence {certificate.confidence:.10g}"
+    return f"{measure}{claims[target['kind']]} --confidence {certificate.confidence!r}"

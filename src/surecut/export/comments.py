@@ -4,10 +4,12 @@ import textwrap
 
 from surecut.certificate import Certificate
 from surecut.export.cut import Cut
+from surecut.measures import cutoff_of
 
 TIES = "Equal scores keep the order the engine gives them."
 
 _WIDTH = 100
+_SHOWN = 10
 
 
 def about(certificate: Certificate, cut: Cut, *notes: str) -> list[str]:
@@ -32,6 +34,23 @@ def in_words(cut: Cut) -> str:
     what = "lie within a distance of the best score" if cut.from_best else "reach the least score"
     at_least = f", and always the first {cut.min_keep:,}" if cut.min_keep else ""
     return f"It reranks those of the first {cut.window:,} candidates that {what}{at_least}."
+
+
+def least_shown(certificate: Certificate, listed: int) -> int:
+    """How many of the `listed` results an answer must hold, for the measure to see what it looks at."""
+    cutoff = cutoff_of(certificate.measure)
+    return listed if cutoff is None else min(cutoff, listed)
+
+
+def shown(certificate: Certificate, listed: int) -> int:
+    """How many results a request asks for: a page of ten, or more where the measure looks further."""
+    return max(least_shown(certificate, listed), min(_SHOWN, listed))
+
+
+def not_below(setting: str, certificate: Certificate, listed: int) -> str:
+    """The same as a sentence about the engine's setting."""
+    least = least_shown(certificate, listed)
+    return f"{setting} must be at least {least:,}, or {certificate.measure} is that of another list."
 
 
 def commented(mark: str, lines: list[str]) -> str:

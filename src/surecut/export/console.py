@@ -3,9 +3,6 @@
 import json
 from typing import Any
 
-SHOWN = 10
-"""How many results a request asks for, if the window has so many."""
-
 
 def request(line: str, body: dict[str, Any]) -> str:
     return f"{line}\n{json.dumps(body, indent=2)}\n"

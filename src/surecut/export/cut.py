@@ -30,11 +30,9 @@ class Cut:
 def cut_of(certificate: Certificate) -> Cut | None:
     """The cut of a certificate; None where its rule is no cut of ranks, scores or distances to the best score."""
     rule, threshold, depth = certificate.rule["name"], certificate.threshold, certificate.depth
-    if rule == "rank" or math.isinf(threshold):  # all, or min_keep, whatever the scores
-        places = -np.arange(depth, dtype=np.float32)
-        window = int(certificate.keep(places, any_length=True, any_system=True))
+    window = certificate.most_kept
+    if rule == "rank" or math.isinf(threshold):
         return Cut(depth, window)
-    window = depth if certificate.max_keep is None else min(depth, certificate.max_keep)
     if rule == "score":
         return Cut(depth, window, least_float32(threshold), min_keep=certificate.min_keep)
     if rule == "gap":

@@ -6,8 +6,8 @@ A document with a score below `min_score` is left out, in 32 bits; what lies bey
 from typing import Any
 
 from surecut.certificate import Certificate
-from surecut.export.comments import TIES, about, commented
-from surecut.export.console import SHOWN, request
+from surecut.export.comments import TIES, about, commented, not_below, shown
+from surecut.export.console import request
 from surecut.export.cut import Cut
 from surecut.export.engine import Engine, Snippet
 
@@ -27,9 +27,12 @@ def write(cut: Cut, certificate: Certificate, metric: str | None) -> Snippet:
                 "rank_window_size": cut.window,
             }
         },
-        "size": min(SHOWN, cut.window),
+        "size": shown(certificate, cut.window),
     }
-    note = "Yours to fill in: INDEX, QUERY, RERANKER, the field, the query. size may be at most rank_window_size."
+    note = (
+        "Yours to fill in: INDEX, QUERY, RERANKER, the field, the query. "
+        f"{not_below('size', certificate, cut.window)} It may be at most rank_window_size."
+    )
     text = commented("#", about(certificate, cut, note, TIES)) + request("POST INDEX/_search", body)
     return Snippet(text, {**settings, "body": body})
 

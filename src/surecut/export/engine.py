@@ -67,9 +67,15 @@ class Engine:
         return self.write(cut, certificate, metric)
 
     def _executable(self, certificate: Certificate) -> Cut:
+        if self.reranks and self.beyond == "append" and not _grows_with_appending(certificate):
+            raise InputError(
+                f"{self.name} puts documents below the reranked ones that the certified list does not have: that is no "
+                f"loss for the built-in measures, but '{certificate.measure}' is a function of your own, of which "
+                "nothing is known; take an engine that drops them"
+            )
         cut = cut_of(certificate)
         rule = certificate.rule["name"]
-        if cut is None or (cut.prunes and rule not in self.rules):
+        if cut is None or (cut.least is not None and rule not in self.rules):
             self._refuse(f"executes {_listed(self.rules)} only, and the certificate's rule is '{rule}'", certificate)
         if cut.window == 0:
             raise InputError("the certificate keeps no candidate at all: leave the reranker out")
@@ -85,12 +91,6 @@ class Engine:
             )
         if certificate.tail == "append" and cut.prunes and (scored or self.beyond == "drop"):
             self._refuse("drops what it does not rerank, and the certificate appends it", certificate)
-        if self.beyond == "append" and not _grows_with_appending(certificate):
-            raise InputError(
-                f"{self.name} puts documents below the reranked ones that the certified list does not have: that is no "
-                f"loss for the built-in measures, but '{certificate.measure}' is a function of your own, of which "
-                "nothing is known; an engine that drops them can execute the certificate"
-            )
         return cut
 
     def _refuse_scores(self, certificate: Certificate, cut: Cut, metric: str | None) -> None:

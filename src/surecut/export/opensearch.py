@@ -7,8 +7,8 @@ shard, and sorts hits beyond it among the others, so `size` stays within it.
 from typing import Any
 
 from surecut.certificate import Certificate
-from surecut.export.comments import TIES, about, commented
-from surecut.export.console import SHOWN, request
+from surecut.export.comments import TIES, about, commented, not_below, shown
+from surecut.export.console import request
 from surecut.export.cut import Cut
 from surecut.export.engine import Engine, Snippet
 
@@ -40,10 +40,10 @@ def write_rescore(cut: Cut, certificate: Certificate, metric: str | None) -> Sni
         "query": {"rescore_query": {"match_all": {}}, "query_weight": 0, "rescore_query_weight": 1},
     }
     limits = _limits(cut)
-    body = {**limits, "size": min(SHOWN, cut.window), "query": _QUERY, "rescore": rescore}
+    body = {**limits, "size": shown(certificate, cut.window), "query": _QUERY, "rescore": rescore}
     note = (
-        "Yours to fill in: INDEX, QUERY, the field, both queries; rescore_query must match every document. size may be "
-        "at most window_size. The index must have one shard."
+        "Yours to fill in: INDEX, QUERY, the field, both queries; rescore_query must match every document. "
+        f"{not_below('size', certificate, cut.window)} It may be at most window_size. The index must have one shard."
     )
     text = commented("#", about(certificate, cut, note, TIES)) + request("POST INDEX/_search", body)
     return Snippet(text, {**limits, "window_size": cut.window, "body": body})

@@ -9,7 +9,7 @@ from typing import Any
 from xml.sax.saxutils import escape
 
 from surecut.certificate import Certificate
-from surecut.export.comments import TIES, about
+from surecut.export.comments import TIES, about, not_below, shown
 from surecut.export.cut import Cut
 from surecut.export.engine import Engine, Snippet
 
@@ -17,10 +17,11 @@ from surecut.export.engine import Engine, Snippet
 def write(cut: Cut, certificate: Certificate, metric: str | None) -> Snippet:
     rerank = f"{{!rerank reRankQuery=$rqq reRankDocs={cut.window} reRankWeight=1 reRankOperator=replace}}"
     settings: dict[str, Any] = {"rq": rerank}
-    parts = _part("invariants", "rq", rerank)
+    parts = _part("defaults", "rows", str(shown(certificate, cut.depth))) + _part("invariants", "rq", rerank)
     note = (
         "Yours to fill in: rqq, the query that scores as the reranker does, and which must match every document; for a "
-        "model of the LTR module write rq as {!ltr model=MODEL reRankDocs=...}. The collection must have one shard."
+        "model of the LTR module write rq as {!ltr model=MODEL reRankDocs=...}. The collection must have one shard. "
+        f"{not_below('rows', certificate, cut.depth)}"
     )
     if cut.least is not None:
         settings["fq"] = f"{{!frange l={cut.least!r} cache=false}}query($q)"
@@ -39,7 +40,7 @@ def write(cut: Cut, certificate: Certificate, metric: str | None) -> Snippet:
 
 
 def _part(kind: str, name: str, value: str) -> str:
-    """Invariants replace what a request says, appends add to it."""
+    """Defaults stand where a request says nothing, invariants replace what it says, appends add to it."""
     return f'  <lst name="{kind}">\n    <str name="{name}">{escape(value)}</str>\n  </lst>\n'
 
 

@@ -10,13 +10,16 @@ from typing import Any
 import numpy as np
 
 from surecut.certificate import Certificate
-from surecut.export.comments import TIES, about, commented
+from surecut.export.comments import TIES, about, commented, not_below
 from surecut.export.cut import Cut, below_in_double
 from surecut.export.engine import Engine, Snippet
 
 
 def write(cut: Cut, certificate: Certificate, metric: str | None) -> Snippet:
-    note = "Yours to fill in: both expressions. In a second-phase, rerank-count would count on every content node."
+    note = (
+        "Yours to fill in: both expressions. In a second-phase, rerank-count would count on every content node. "
+        f"{not_below('hits of a query', certificate, cut.depth)}"
+    )
     settings: dict[str, Any] = {"rerank-count": cut.window}
     limit = ""
     if cut.least is not None:

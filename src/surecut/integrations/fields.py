@@ -31,6 +31,10 @@ class PruneFields(BaseModel, Generic[Item]):
         copied._stage = copied._make_stage()
         return copied
 
+    def copy(self, **options: Any) -> Self:
+        """The same by its older name."""
+        return self.model_copy(**options)
+
     @field_serializer("certificate")
     def _as_record(self, certificate: Given) -> str | dict[str, Any]:
         return as_record(certificate)

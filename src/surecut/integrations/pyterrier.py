@@ -38,16 +38,12 @@ class Prune(pt.Transformer):
         super().__init__()
         if reranker is not None and not isinstance(reranker, pt.Transformer):
             raise InputError(f"a reranker is a PyTerrier transformer, not {reranker!r}")
-        self.reranker, self._given = reranker, certificate
-        self._options: dict[str, Any] = {
-            "system": dict(system or {}),
-            "any_system": any_system,
-            "any_length": any_length,
-        }
+        self.certificate, self.reranker = certificate, reranker  # named as pt.inspect looks for them
+        self.system, self.any_system, self.any_length = dict(system or {}), any_system, any_length
         self.stage = Stage(certificate, finishes=reranker is not None, **self._options)
 
     def __repr__(self) -> str:
-        given = self._given
+        given = self.certificate
         named = f"Certificate({given.digest})" if isinstance(given, Certificate) else repr(str(given))
         second = [] if self.reranker is None else [repr(self.reranker)]
         options = [f"{name}={value!r}" for name, value in self._options.items() if value]
@@ -61,6 +57,10 @@ class Prune(pt.Transformer):
 
     def __hash__(self) -> int:
         return hash(("Prune", self.stage.certificate.digest))
+
+    @property
+    def _options(self) -> dict[str, Any]:
+        return {"system": self.system, "any_system": self.any_system, "any_length": self.any_length}
 
     def transform(self, inp: pd.DataFrame) -> pd.DataFrame:
         """The survivors' rows, or with a reranker the final list."""
@@ -83,7 +83,10 @@ class Prune(pt.Transformer):
         return self.stage.prune(rows["score"].to_numpy(), rows["docno"].to_list(), f"here of query '{query}'")
 
     def _final(self, query: Any, rows: pd.DataFrame, pruned: Pruned, reranked: "pd.Series[float]") -> pd.DataFrame:
-        """One query's final list; documents that are appended get scores below all others."""
+        """One query's final list; documents that are appended get scores below all others.
+
+        Evaluators sort by score, in 32 bits and with ties of their own: the scores fall from place to place.
+        """
         survivors = rows["docno"].iloc[pruned.survivors]
         second = reranked.reindex(pd.MultiIndex.from_product([[query], survivors])).to_numpy(dtype=np.float64)
         if np.isnan(second).any():
@@ -93,4 +96,13 @@ class Prune(pt.Transformer):
         scores = [each.score for each in placed if each.score is not None]
         lowest = min(scores, default=0.0)
         scores += [lowest - below for below in range(1, len(placed) - len(scores) + 1)]
-        return rows.iloc[[each.place for each in placed]].assign(score=scores, rank=range(len(placed)))
+        return rows.iloc[[each.place for each in placed]].assign(score=_falling(scores), rank=range(len(placed)))
+
+
+def _falling(scores: list[float]) -> list[float]:
+    """Descending scores, each lowered to the next 32-bit number where it does not differ from the one before."""
+    falling: list[float] = []
+    for score in scores:
+        below = float(np.nextafter(np.float32(falling[-1]), np.float32(-np.inf))) if falling else score
+        falling.append(min(score, below))
+    return falling

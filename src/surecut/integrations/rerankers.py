@@ -96,15 +96,14 @@ class Prune:
         if scores is None:
             raise InputError("rank needs the retriever's scores of the documents: rank(query, docs, scores=...)")
         given = [docs] if isinstance(docs, str | Document) else list(docs)
-        sizes = {"scores": scores, "doc_ids": doc_ids, "metadata": metadata}
-        for what, each in sizes.items():
+        for what, each in {"doc_ids": doc_ids, "metadata": metadata}.items():
             if each is not None and len(each) != len(given):
                 raise InputError(f"{len(given)} documents and {len(each)} {what}: one each is expected")
         if len({isinstance(each, Document) for each in given}) > 1:
             raise InputError("documents are texts or Documents, not some of each")
         names = [getattr(each, "doc_id", None) for each in given] if doc_ids is None else list(doc_ids)
         documents = list(prep_docs(given, doc_ids, metadata)) if given else []
-        return documents, self.stage.prune(scores, ids_or_none(names))
+        return documents, self.stage.prune(scores, ids_or_none(names), documents=len(given))
 
     def _results(
         self, query: str, documents: list[Document], pruned: Pruned, ranked: RankedResults | None
@@ -116,6 +115,7 @@ class Prune:
             )
         scored = {id(each.document): each.score for each in ranked or ()}
         named = {each.document.doc_id: each.score for each in ranked or ()}  # a ranker may hand out copies
+        named.pop(None, None)
         survivors = [documents[place] for place in pruned.survivors]
         second = [scored.get(id(each), named.get(each.doc_id)) for each in survivors]
         if None in second:

@@ -78,7 +78,10 @@ class Prune:
                 f"{len(queries)} queries, {len(documents)} lists of documents, {len(scores)} of scores and "
                 f"{len(names)} of ids: one each is expected"
             )
-        pruned = [self._pruned(*each) for each in zip(documents, scores, names, strict=True)]
+        pruned = [
+            self.stage.prune(given, known, documents=len(listed))
+            for listed, given, known in zip(documents, scores, names, strict=True)
+        ]
         pairs = [
             [query, listed[place]]
             for query, listed, each in zip(queries, documents, pruned, strict=True)
@@ -98,11 +101,6 @@ class Prune:
         if found.size != len(pairs) or found.dtype.kind not in "fiu":
             raise InputError(f"the model gives {found.shape} scores for {len(pairs)} pairs: a ranking needs one each")
         return found.reshape(-1).astype(np.float64)
-
-    def _pruned(self, documents: Sequence[Any], scores: Any, ids: Sequence[str] | None) -> Pruned:
-        if len(documents) != len(scores):
-            raise InputError(f"{len(documents)} documents and {len(scores)} scores: one each is expected")
-        return self.stage.prune(scores, ids)
 
     def _results(self, pruned: Pruned, second: Any, documents: Sequence[Any], with_text: bool) -> list[dict[str, Any]]:
         placed = self.stage.finish(pruned, second)

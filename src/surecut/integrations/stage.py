@@ -25,6 +25,7 @@ from surecut.certificate import (
 from surecut.errors import InputError
 from surecut.finishing import Placed, final_list
 from surecut.ordering import as_float32
+from surecut.rules import KEEP_EVERYTHING
 from surecut.scale import ENOUGH_LISTS
 
 Item = TypeVar("Item")
@@ -65,35 +66,45 @@ class Stage:
         any_length: bool = False,
     ) -> None:
         self.certificate = as_certificate(certificate)
-        self._any_length = any_length
-        self._unusual: tuple[Any, ...] | None = ()  # the first lists' best scores; None once one was usual
+        self._any_length, self._any_system = any_length, any_system
+        self._unusual: tuple[tuple[float, int], ...] | None = ()  # best scores so far; None once one was usual
         named = dict(system or {})
         if not named.keys() <= set(_STAGES):
             odd = next(name for name in named if name not in _STAGES)
             raise InputError(f"system= names '{odd}': known are {', '.join(_STAGES)}")
         refuse_other_system(self.certificate, named, any_system)
-        self._proven = any_system or same_retriever(self.certificate, named)
+        if any_system or same_retriever(self.certificate, named):
+            self._unusual = None
         if not finishes:
             refuse_unfinished(self.certificate)
         if self.certificate.status == "uncertified":
             warnings.warn(f"an uncertified certificate is applied: {self.certificate.statement}", stacklevel=4)
 
     def prune(
-        self, scores: Any, ids: Sequence[Any] | None = None, where: str = "in scores=", ordered: bool = True
+        self,
+        scores: Any,
+        ids: Sequence[Any] | None = None,
+        where: str = "in scores=",
+        *,
+        documents: int | None = None,
+        ordered: bool = True,
     ) -> Pruned:
         """One query's candidates: which of them survive. `where` says where scores are looked up.
 
-        They may come in any order but worst first, unless `ordered` says that their order means nothing.
+        `documents` is their number, where they came apart from their scores. Scores may come in any order but worst
+        first, unless `ordered` says that their order means nothing.
         """
         names = None if ids is None else _names(ids)
-        flat = as_float32(_numbers(scores, names, where))
+        flat = as_float32(_numbers(scores, names, where, documents))
         if ordered:
             refuse_rising(flat)
-        order, kept = self.certificate.pruner.ranked(flat, names, any_length=self._any_length, any_system=self._proven)
-        if order.size:
-            best = int(order[0])
-            self._refuse_unusual(float(flat[best]), None if names is None else names[best])
-        return Pruned(order, kept, flat[order])
+        pruner, length = self.certificate.pruner, flat.size
+        order, kept = pruner.ranked(flat, names, any_length=self._any_length, any_system=self._any_system)
+        falling = flat[order]
+        if length:
+            self._refuse_cut_short(kept, length)
+            self._refuse_unusual(falling)
+        return Pruned(order, kept, falling)
 
     def finish(self, pruned: Pruned, reranked: Sequence[float] | Float64) -> list[Placed]:
         """The final list, by positions in the list that was pruned; `reranked` are the survivors' scores."""
@@ -105,20 +116,33 @@ class Stage:
         placed = final_list(self.certificate, pruned.scores, second)
         return [Placed(int(pruned.order[each.place]), each.reranker, each.score) for each in placed]
 
-    def _refuse_unusual(self, best: float, name: str | None) -> None:
+    def _refuse_cut_short(self, kept: int, length: int) -> None:
+        """A list that ends before the cut does, and before any in calibration did, may lack survivors."""
+        certificate, shortest = self.certificate, int(self.certificate.calibration["shortest_list"])
+        if self._any_length or certificate.threshold == KEEP_EVERYTHING or length >= shortest:
+            return
+        if kept == length < certificate.most_kept:
+            raise InputError(
+                f"a list of {length} candidates, all of which survive, where the shortest one in calibration had "
+                f"{shortest}: more might have survived; let the retriever return {certificate.depth}, or allow any "
+                "length (any_length=True)"
+            )
+
+    def _refuse_unusual(self, scores: Float32) -> None:
         """A wrong scale shows at the start: of the first lists, one must have a usual best score.
 
-        The same query again says nothing new. It shows by its best document; where there are no ids, every list counts.
+        The same list again says nothing new.
         """
         scale, seen = self.certificate.pruner.scale, self._unusual
-        if seen is None or scale is None or self._proven:
+        if seen is None or scale is None:
             return
-        if scale.usual(np.array([best]))[0]:
+        if scale.usual(scores[:1].astype(np.float64))[0]:
             self._unusual = None
             return
-        if name is None or (best, name) not in seen:  # threads may share this: the tuple is replaced, never changed
-            self._unusual = seen = (*seen[: ENOUGH_LISTS - 1], (best, name))
-        scale.refuse_lists(np.array([score for score, _ in seen]))
+        marked = float(scores[0]), hash(scores.tobytes())
+        if marked not in seen:  # threads may share this: the tuple is replaced, never changed
+            self._unusual = seen = (*seen[: ENOUGH_LISTS - 1], marked)
+        scale.refuse_lists(np.array([best for best, _ in seen]))
 
 
 class ListStage(Stage, Generic[Item]):
@@ -186,18 +210,19 @@ def _names(ids: Sequence[Any]) -> list[str]:
     return names
 
 
-def _numbers(scores: Any, names: Sequence[str | None] | None, where: str) -> Float64:
+def _numbers(scores: Any, names: Sequence[str] | None, where: str, documents: int | None) -> Float64:
     """First-stage scores, or the sentence that says which document has none."""
     if isinstance(scores, Mapping | str) or not isinstance(scores, Iterable):
         raise InputError(f"the first-stage scores must be a list of numbers, not {type(scores).__name__}")
     given = list(scores)
-    if names is not None and len(given) != len(names):
-        raise InputError(f"{len(given)} first-stage scores for {len(names)} documents: one each is expected")
+    for what, number in (("documents", documents), ("ids", None if names is None else len(names))):
+        if number is not None and len(given) != number:
+            raise InputError(f"{len(given)} first-stage scores for {number} {what}: one each is expected")
     numbers = np.array([_number(each) for each in given])
     finite = np.isfinite(numbers)
     if not finite.all():
         place = int(np.argmin(finite))
-        called = "" if names is None or names[place] is None else f" ('{names[place]}')"
+        called = "" if names is None else f" ('{names[place]}')"
         raise InputError(
             f"document {place}{called} has no first-stage score but {given[place]!r}: the certificate needs the "
             f"retriever's score of every document, {where}"
@@ -229,7 +254,7 @@ def refuse_unfinished(certificate: Certificate) -> None:
             f"the certificate orders the final list by {beta:g} x retriever + {1 - beta:g} x reranker, and this "
             "pipeline by the reranker alone: calibrate with --fusion 0 (fusion=0)"
         )
-    if certificate.tail == "append":
+    if certificate.tail == "append" and certificate.prunes:
         raise InputError(
             "the certificate appends pruned documents to the final list, and this pipeline drops them: calibrate with "
             "--tail drop (tail='drop')"
