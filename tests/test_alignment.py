@@ -138,7 +138,7 @@ def test_absent_zero_keeps_them_with_an_empty_list():
     assert data.lengths.tolist() == [3, 2, 0]
     assert data.judged.all()
     assert data.missed[data.missed_offsets[2] : data.missed_offsets[3]].tolist() == [2]
-    assert data.census.absent_queries == 1
+    assert (data.census.absent_queries, data.census.absent_as_zero) == (0, 1)
 
 
 def test_queries_without_judgements_are_marked():

@@ -181,8 +181,7 @@ def haystack(system: System) -> Library:
     pruned.add_component("prune", Prune(system.certificate))
     pruned.add_component("ranker", ranking())
     pruned.connect("prune.documents", "ranker.documents")
-    alone = Pipeline()
-    alone.add_component("prune", Prune(system.certificate))
+    alone = Prune(system.certificate)
 
     def documents(each: Asked) -> list[Document]:
         listed = zip(each.ids, each.texts, each.scores, strict=True)
@@ -195,7 +194,7 @@ def haystack(system: System) -> Library:
         "Haystack",
         documents,
         lambda each, found: names(whole.run({"ranker": {"query": each.query, "documents": found}})),
-        lambda each, found: alone.run({"prune": {"documents": found}}),
+        lambda each, found: alone.run(found),
         lambda each, found: names(pruned.run({"ranker": {"query": each.query}, "prune": {"documents": found}})),
     )
 

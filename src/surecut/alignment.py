@@ -164,7 +164,12 @@ def _graded(data: Candidates, listed: Listed, judgements: Listed, absent: Absent
         judged=np.isin(np.arange(len(listed.queries)), here),
         missed=missed,
         missed_offsets=missed_offsets,
-        census=replace(data.census, absent_queries=len(unseen), negative_grades=int(np.sum(given < 0))),
+        census=replace(
+            data.census,
+            absent_queries=len(unseen) if absent == "skip" else 0,
+            absent_as_zero=len(unseen) if absent == "zero" else 0,
+            negative_grades=int(np.sum(given < 0)),
+        ),
     )
 
 

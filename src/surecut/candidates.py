@@ -25,6 +25,7 @@ class Census:
     """What was left out or changed on the way in; reported, never silently dropped."""
 
     absent_queries: int = 0  # judged, but not in the retriever's run
+    absent_as_zero: int = 0  # those that count as 0 on request
     negative_grades: int = 0  # read as 0
     extra_reranked: int = 0  # reranker rows that are no candidates
     filled_reranked: int = 0  # candidates the reranker run misses, placed last on request

@@ -16,6 +16,7 @@ def census(data: Candidates, final: Float64 | None, k: int, judgements_used: boo
         "candidates": int(data.retriever.size),
         "unjudged_queries": int((~data.judged).sum()),
         "absent_queries": data.census.absent_queries,
+        "absent_as_zero": data.census.absent_as_zero,
         "queries_without_relevant": data.without_relevant,
         "negative_grades": data.census.negative_grades,
         "extra_reranked": data.census.extra_reranked,

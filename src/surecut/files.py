@@ -37,6 +37,12 @@ def refuse_unwritable(path: str | Path) -> None:
         raise InputError(f"{path}: cannot be written (not permitted)")
 
 
+def refuse_overwriting(path: str | Path, read: str | Path) -> None:
+    """Say that a file is about to replace the one it is made from."""
+    if os.path.exists(path) and os.path.exists(read) and os.path.samefile(path, read):
+        raise InputError(f"{path}: is what is read: name another file to write")
+
+
 def refuse_no_folder(path: str | Path) -> None:
     """Say at once that a folder cannot be made, or written to."""
     there = Path(os.path.realpath(path))

@@ -153,7 +153,8 @@ def _parse(text: str) -> Measure:
     cutoff, rel = params.pop("cutoff", None), params.pop("rel", 1)
     if params or (family.graded and rel != 1):
         odd = ", ".join(params) or "rel"
-        raise InputError(f"measure '{text}': {name} takes no '{odd}' here (a cutoff @k and rel= are known)")
+        known = "a cutoff @k is known" if family.graded else "a cutoff @k and rel= are known"
+        raise InputError(f"measure '{text}': {name} takes no '{odd}' here ({known})")
     if family.cutoff_needed and cutoff is None:
         raise InputError(f"measure '{text}' needs a cutoff: write {name}@10")
     if cutoff is not None and not 1 <= cutoff < NO_CUTOFF:

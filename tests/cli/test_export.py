@@ -31,8 +31,19 @@ def test_into_a_file(surecut, ranked, tmp_path):
     assert surecut("export", ranked, "--to", "vespa", "-o", "none/profile.sd").status == 2
 
 
+def test_a_certificate_is_not_written_over(surecut, ranked, systems):
+    before = ranked.read_bytes()
+    runs = systems["calibration"]
+    for verb in (["export", ranked, "--to", "vespa"], ["prune", ranked, "--retriever", runs.retriever]):
+        done = surecut(*verb, "-o", ranked)
+        assert done.status == 2
+        assert "name another file" in done.err
+    assert surecut("report", ranked, *runs.options, "-o", ranked).status == 2
+    assert ranked.read_bytes() == before
+
+
 def test_as_json(surecut, ranked):
-    record = json.loads(surecut("export", ranked, "--to", "qdrant", "--json").out)
+    record = json.loads(surecut("export", ranked, "--to", "qdrant", "--shards", "1", "--json").out)
     assert record["engine"] == "qdrant"
     assert record["certificate"] == sc.load_certificate(ranked).digest
     assert record["settings"]["limit"] == sc.load_certificate(ranked).mean_kept
@@ -53,11 +64,13 @@ def test_a_certificate_that_certifies_nothing_is_exported_with_a_word(surecut, s
     assert '"size": 20' in done.out
 
 
-def test_a_refusal_is_one_line_and_status_2(surecut, certificate):
+def test_a_refusal_is_one_line_with_commands_to_paste_and_status_2(surecut, certificate):
     done = surecut("export", certificate, "--to", "solr", "--shards", "1")
     assert (done.status, done.out) == (2, "")
     assert done.err.startswith("surecut: solr executes 'rank' or 'score' only")
-    assert len(done.err.splitlines()) == 1
+    _, *commands = done.err.splitlines()
+    assert commands
+    assert all(line.startswith("  surecut calibrate ") for line in commands)
 
 
 @pytest.mark.parametrize(

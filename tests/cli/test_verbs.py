@@ -172,6 +172,8 @@ def test_the_summary_names_the_four_counts(surecut, systems, tmp_path):
     assert (counts["queries_without_relevant"], counts["negative_grades"]) == (1, 1)
     zero = json.loads(surecut("calibrate", *options, "--absent", "zero", "--json").out)
     assert zero["certificate"]["calibration"]["queries"] == counts["queries"] - 1 + 1
+    words_zero = surecut("calibrate", *options, "--absent", "zero").err
+    assert "0 judged but not in the run; kept as 0: 1 with no relevant document, 1 not in the run" in words_zero
     assert "of the final top 10 is judged" in words
 
 

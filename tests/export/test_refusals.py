@@ -34,17 +34,21 @@ def test_what_every_engine_executes(engine, kind, certificates):
 
 @pytest.mark.parametrize("engine", ENGINES.names())
 def test_another_rule_is_refused(engine, certificates):
-    with pytest.raises(InputError, match=r"rule is 'softmax'.*surecut calibrate .*--max-drop 5% .*--rule rank"):
+    with pytest.raises(InputError, match=r"(?s)rule is 'softmax'.*surecut calibrate .*--max-drop 5% .*--rule rank"):
         snippet(certificates.softmax, engine)
 
 
 @pytest.mark.parametrize("engine", RERANKING)
 @pytest.mark.parametrize(
     ("kind", "reason"),
-    [("score_at_least", "keeps at least 2"), ("score_append", "the certificate appends it"), ("fused", "beta 0.1")],
+    [
+        ("score_at_least", "keeps at least 2"),
+        ("score_append", "drops what is below the score, and the certificate appends it"),
+        ("fused", "beta 0.1"),
+    ],
 )
 def test_what_no_reranking_engine_executes(engine, kind, reason, certificates):
-    with pytest.raises(InputError, match=f"{reason}.*surecut calibrate"):
+    with pytest.raises(InputError, match=f"(?s){reason}.*surecut calibrate"):
         snippet(getattr(certificates, kind), engine)
 
 
@@ -87,10 +91,10 @@ def test_a_window_on_every_shard_is_not_one_window(engine, shards, certificates)
 def test_it_must_be_said_how_vectors_are_compared(kind, engine, certificates):
     shards = 1 if engine == "qdrant" else None
     with pytest.raises(InputError, match=r"--metric \(metric=\), cosine: scores are 1 - distance"):
-        getattr(certificates, kind).export(engine)
+        getattr(certificates, kind).export(engine, shards=shards)
     for metric in ("cosine", "euclid"):
         with pytest.raises(InputError, match=r"scores from 1.207 to 56.79, and with the metric"):
-            getattr(certificates, kind).export(engine, metric=metric)
+            getattr(certificates, kind).export(engine, metric=metric, shards=shards)
     assert getattr(certificates, kind).export(engine, metric="dot", shards=shards)
 
 
@@ -111,6 +115,29 @@ def with_scores(certificate, lowest, highest):
 def test_an_engine_without_negative_scores_refuses_them(engine, certificates):
     with pytest.raises(InputError, match="never gives a score below 0"):
         snippet(with_scores(certificates.score, -3.0, 9.0), engine)
+
+
+@pytest.mark.parametrize("engine", ["elasticsearch", "opensearch", "opensearch-rescore", "solr"])
+def test_a_rule_whose_scores_an_engine_never_gives_is_no_way(engine, certificates):
+    with pytest.raises(InputError, match="this makes one") as refused:
+        snippet(with_scores(certificates.softmax, -3.0, 9.0), engine)
+    assert "--rule rank" in str(refused.value)
+    assert "--rule score" not in str(refused.value)
+
+
+def test_queries_that_were_grouped_are_grouped_again(certificates):
+    grouped = replace(certificates.softmax, calibration={**certificates.softmax.calibration, "units": 60})
+    with pytest.raises(InputError, match="--groups GROUPS"):
+        snippet(grouped, "vespa")
+    with pytest.raises(InputError, match=r"with the same options \(--table, --absent, --missing-reranker\)") as refused:
+        snippet(certificates.softmax, "vespa")
+    assert "--groups" not in str(refused.value)
+
+
+@pytest.mark.parametrize("shards", [-1, 0, "1", 1.5])
+def test_a_number_of_shards_is_one(shards, certificates):
+    with pytest.raises(InputError, match="a whole number of at least 1"):
+        certificates.rank.export("vespa", shards=shards)
 
 
 def test_scores_below_minus_one_are_no_cosines(certificates):
@@ -141,7 +168,7 @@ def test_a_window_needs_no_rule(engine, certificates):
 @pytest.mark.parametrize("value", [0.05, 0.0123456789, 1 / 3])
 def test_the_command_makes_the_same_claim(value, certificates):
     certificate = replace(certificates.softmax, target={"kind": "max_drop", "value": value})
-    said = re.search(r"--max-drop (\S+)", calibrate_command(certificate)).group(1)
+    said = re.search(r"--max-drop (\S+)", calibrate_command(certificate, "new.json")).group(1)
     assert chosen_target(None, said, None, None).value == value
 
 
@@ -172,7 +199,7 @@ def test_the_command_of_a_refusal_makes_one_that_is_executed(engine, kind, certi
         kind = "softmax"
     with pytest.raises(InputError) as refused:
         snippet(getattr(certificates, kind), engine)
-    commands = re.findall(r"surecut (calibrate .*? -o cert\.json)", str(refused.value))
+    commands = re.findall(rf"^  surecut (calibrate .* -o {engine}\.json)$", str(refused.value), flags=re.MULTILINE)
     assert len(commands) == 2
     data = ["--table", "example:scifact-bm25-minilm"]
     for place, command in enumerate(commands):

@@ -59,7 +59,8 @@ def test_a_path_will_do(library, asked, pairs, certificates, tmp_path):
 
 @pytest.mark.parametrize("lacking", [None, float("nan"), float("inf"), "high"])
 def test_a_missing_score_is_an_error_that_names_the_document(library, lacking, asked, pairs, certificates, request):
-    if library in (ALL["ranx"], ALL["haystack"]) and not isinstance(lacking, float):
+    numbers_only = (ALL["ranx"], ALL["haystack"], *((ALL["llama-index"],) if lacking == "high" else ()))
+    if library in numbers_only and not isinstance(lacking, float):
         pytest.skip("the library itself takes numbers only")
     each = replace(asked[0], scores=[*asked[0].scores[:3], lacking, *asked[0].scores[4:]])
     with pytest.raises(InputError, match=rf"document \d+ \('{each.ids[3]}'\) has no first-stage score"):
@@ -205,6 +206,18 @@ def test_rising_scores_are_refused(asked, pairs, certificates):
     for name in ALL.keys() - {"beir", "ranx"}:
         with pytest.raises(InputError, match="as distances do"):
             ALL[name](certificates.plain, pairs, turned)
+
+
+def test_fingerprints_come_by_stage(library, asked, pairs, certificates):
+    with pytest.raises((InputError, ValueError), match=r"a mapping of retriever|valid dictionary"):
+        library(certificates.plain, pairs, asked[0], system="abc")
+
+
+@pytest.mark.parametrize("name", ["sentence-transformers", "rerankers"])
+def test_an_id_that_is_nan_is_none(name, asked, pairs, certificates):
+    each = replace(asked[0], ids=[*asked[0].ids[:5], float("nan"), *asked[0].ids[6:]])
+    with pytest.raises(InputError, match="document 5 has no id"):
+        ALL[name](certificates.plain, pairs, each)
 
 
 def test_a_stage_that_is_not_known_is_refused(library, asked, pairs, certificates):

@@ -2,9 +2,11 @@
 
 from dataclasses import replace
 
+import pytest
 import ranx
 from ranx import Qrels, Run
 
+from surecut import InputError
 from surecut.integrations import beir
 from surecut.integrations.ranx import Prune
 
@@ -44,6 +46,21 @@ def test_a_run_of_which_nothing_survives(asked, certificates):
     run = run_of(asked[:3])
     assert beir.Prune(unreached).prune(run) == {query: {} for query in run}
     assert Prune(unreached).prune(Run(run, name="bm25")).to_dict() == {}
+
+
+@pytest.mark.parametrize(
+    ("run", "said"),
+    [
+        ([("q", {"d": 1.0})], "not a list"),
+        ({"q": [("d", 1.0)]}, "query 'q': its documents are a dict"),
+        ({"q": None}, "query 'q': its documents are a dict"),
+        ({"q": {"d": None}}, "query 'q': document 0"),
+    ],
+)
+def test_what_is_no_run_is_refused(run, said, certificates):
+    for prune in (beir.Prune(certificates.plain), Prune(certificates.plain)):
+        with pytest.raises(InputError, match=said):
+            prune.prune(run)
 
 
 def test_dicts_have_no_order_that_could_mean_distances(asked, certificates):

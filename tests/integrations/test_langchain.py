@@ -216,6 +216,13 @@ def test_a_retriever_takes_no_option_it_does_not_know(retriever, certificates):
         PrunedRetriever(prune=Prune(certificates.plain), source=retriever, k=3)
 
 
+def test_pairs_of_documents_and_scores_are_no_documents(asked, certificates):
+    """What similarity_search_with_score gives."""
+    pairs = list(zip(langchain_documents(asked[0]), asked[0].scores, strict=True))
+    with pytest.raises(InputError, match=r"holds a tuple: .*metadata\['score'\], or let PrunedRetriever"):
+        Prune(certificates.plain).compress_documents(pairs, "a question")
+
+
 def test_documents_may_come_one_by_one(asked, certificates):
     given = langchain_documents(asked[0])
     assert len(Prune(certificates.plain).compress_documents(iter(given), "")) < len(given)

@@ -139,11 +139,44 @@ def test_a_reranker_that_loses_documents_is_refused(asked, certificates):
         Prune(certificates.append, losing).transform(frame_of(asked[0]))
 
 
-def test_rows_without_a_query_are_refused(asked, certificates):
+@pytest.mark.parametrize("column", ["qid", "docno"])
+def test_rows_without_a_query_or_a_document_are_refused(column, asked, certificates):
     frame = frame_of(asked[0])
-    frame.loc[2, "qid"] = None
-    with pytest.raises(InputError, match="row 2 of the results has no qid"):
+    frame.loc[2, column] = None
+    with pytest.raises(InputError, match=f"row 2 of the results has no {column}"):
         Prune(certificates.plain).transform(frame)
+
+
+def test_a_frame_may_be_indexed_by_its_columns(asked, certificates):
+    frame = frame_of(asked[0])
+    kept = Prune(certificates.plain).transform(frame.set_index(["qid", "docno"], drop=False))
+    pd.testing.assert_frame_equal(kept, Prune(certificates.plain).transform(frame))
+
+
+def test_a_refusal_names_the_query(asked, certificates, first_stage, topics):
+    frame = first_stage.transform(topics)
+    name = asked[3].query_id
+    short = frame[(frame["qid"] != name) | (frame["rank"] < 3)]
+    with pytest.raises(InputError, match=f"query '{name}': a list of 3 candidates"):
+        Prune(certificates.plain).transform(short)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda frame: pd.concat([frame, frame.assign(score=0.0)]), "twice for query"),
+        (lambda frame: frame.assign(score="high"), "returned no score of document"),
+    ],
+)
+def test_scores_of_a_reranker_are_one_number_each(change, said, asked, certificates):
+    with pytest.raises(InputError, match=said):
+        Prune(certificates.append, pt.apply.generic(change)).transform(frame_of(asked[0]))
+
+
+def test_a_score_is_no_complex_number(asked, certificates):
+    frame = frame_of(asked[0])
+    with pytest.raises(InputError, match="has no first-stage score"):
+        Prune(certificates.plain).transform(frame.assign(score=frame["score"] + 1j))
 
 
 def test_a_reranker_must_be_one(asked, certificates):

@@ -83,6 +83,18 @@ def test_a_ranker_that_loses_documents_is_refused(asked, pairs, certificates):
         Prune(certificates.plain, Losing(pairs)).rank(each.query, documents_of(each), scores=each.scores)
 
 
+def test_a_ranker_that_returns_more_than_it_got_is_refused(asked, pairs, certificates):
+    class Doubling(Ranking):
+        def rank(self, query, docs, doc_ids=None):
+            return super().rank(query, [*docs, *docs])
+
+    each = asked[0]
+    with pytest.raises(InputError, match=r"results for \d+ documents"):
+        Prune(certificates.plain, Doubling(pairs)).rank(each.query, documents_of(each), scores=each.scores)
+    with pytest.raises(InputError, match="a ranker is expected"):
+        Prune(certificates.plain, None)
+
+
 def test_what_is_missing_is_said(asked, pairs, certificates):
     with pytest.raises(InputError, match="scores="):
         Prune(certificates.plain, Ranking(pairs)).rank("a", ["b"])

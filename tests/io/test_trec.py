@@ -128,6 +128,32 @@ def test_ids_are_kept_exactly(run, qrels, identifier):
     assert qrels(f"{identifier} 0 {identifier} 1\n") == [(identifier, identifier, 1)]
 
 
+def rising(ranks, queries=3, separator=" "):
+    """Scores that rise down every list, as distances do."""
+    lines = [f"q{query} Q0 d{place} {ranks(place)} {0.5 + place} t" for query in range(queries) for place in range(10)]
+    return "\n".join(line.replace(" ", separator) for line in lines)
+
+
+@pytest.mark.parametrize("separator", [" ", "  "])
+def test_scores_that_rise_with_the_rank_are_refused(run, separator):
+    with pytest.raises(InputError, match=r"as distances do: .* with a minus sign"):
+        run(rising(lambda place: place + 1, separator=separator))
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        pytest.param(rising(lambda place: 10 - place), id="worst-first"),
+        pytest.param(rising(lambda place: 1), id="all-the-same-rank"),
+        pytest.param(rising(lambda place: "x"), id="no-rank"),
+        pytest.param(rising(lambda place: place, queries=2), id="too-few-to-say"),
+        pytest.param(rising(lambda place: place) + "\nq2 Q0 last 11 0.1 t", id="one-that-falls"),
+    ],
+)
+def test_scores_that_rise_down_the_file_alone_are_not(run, content):
+    assert len(run(content)) >= 20
+
+
 def test_the_order_of_lines_leaves_no_trace(tmp_path):
     paths = tmp_path / "one.run", tmp_path / "other.run"
     judged = tmp_path / "qrels"

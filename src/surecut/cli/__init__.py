@@ -1,12 +1,13 @@
 """The command line: one module a verb, the same words as the Python API."""
 
 import sys
+from collections.abc import Sequence
 
 INTERRUPTED = 130
 
 
 def main() -> None:
-    """Run a verb; every fault of the input is one line on stderr and exit status 2."""
+    """Run a verb; every fault of the input is one line on stderr (and commands that mend it), and exit status 2."""
     try:
         sys.exit(_run())
     except KeyboardInterrupt:
@@ -29,7 +30,7 @@ def _run() -> int:
         context = getattr(error, "ctx", None)
         _stop(f"{error.format_message()} (see '{context.command_path if context else 'surecut'} --help')", 2)
     except InputError as error:
-        _stop(str(error), 2)
+        _stop(error.sentence, 2, error.commands)
     except EvaluatorsDisagree as error:
         _stop(str(error), 70)
     except MemoryError:
@@ -44,6 +45,6 @@ def _run() -> int:
     return status if isinstance(status, int) else 0
 
 
-def _stop(message: str, status: int) -> None:
-    print(f"surecut: {' '.join(message.split())}", file=sys.stderr)
+def _stop(message: str, status: int, commands: Sequence[str] = ()) -> None:
+    print(f"surecut: {' '.join(message.split())}", *commands, sep="\n  ", file=sys.stderr)
     sys.exit(status)

@@ -49,10 +49,11 @@ def export(
 ) -> None:
     from surecut.cli.loading import load
     from surecut.cli.printing import err, print_json, print_text
-    from surecut.files import refuse_unwritable, write_atomically
+    from surecut.files import refuse_overwriting, refuse_unwritable, write_atomically
 
     if output is not None:
         refuse_unwritable(output)
+        refuse_overwriting(output, certificate)
     loaded = load(certificate)
     snippet = loaded.export(to, metric=metric, shards=shards)
     if not loaded.certified:

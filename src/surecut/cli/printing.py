@@ -139,7 +139,8 @@ def print_census(counts: dict[str, Any]) -> None:
             f"left out: {counts['unjudged_queries']:,} not judged, "
             f"{counts['absent_queries']:,} judged but not in the run; "
             f"kept as 0: {counts['queries_without_relevant']:,} with no relevant document, "
-            f"{counts['negative_grades']:,} negative grades"
+            + (f"{counts['absent_as_zero']:,} not in the run, " if counts["absent_as_zero"] else "")
+            + f"{counts['negative_grades']:,} negative grades"
             if counts["judgements_used"]
             else "no judgements needed"
         )

@@ -36,6 +36,7 @@ def prune(
     from surecut.cli.loading import load, refuse_two_pipes, run_in, working
     from surecut.cli.printing import err, print_json, reader_may_leave
     from surecut.errors import InputError
+    from surecut.files import refuse_overwriting
     from surecut.io.writing import run_as_trec, write_run
     from surecut.pruning import prune_run
 
@@ -44,6 +45,7 @@ def prune(
     if json and output == "-":
         raise InputError("--json prints a summary: name a file for the run with -o")
     refuse_two_pipes(certificate, retriever)
+    refuse_overwriting(output, certificate)
     loaded = load(certificate)
     source = retriever if table is None else run_in(table)
     if depth is not None and depth != loaded.depth:

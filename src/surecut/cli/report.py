@@ -83,7 +83,7 @@ def report(
     from surecut.cli.loading import load, load_data, refuse_two_pipes
     from surecut.cli.printing import err, print_text, this_command
     from surecut.cli.watching import watching
-    from surecut.files import refuse_no_folder, refuse_unwritable, write_atomically
+    from surecut.files import refuse_no_folder, refuse_overwriting, refuse_unwritable, write_atomically
     from surecut.report.contents import verdict_of
     from surecut.report.drawing import write_figures
     from surecut.report.gathering import gather
@@ -91,6 +91,7 @@ def report(
 
     if output is not None:
         refuse_unwritable(output)
+        refuse_overwriting(output, certificate)
     chosen = _format(json_or(json, written_as), output, nothing_is_fine=figures is not None)
     if figures is not None:
         refuse_no_folder(figures)

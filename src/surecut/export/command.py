@@ -8,7 +8,7 @@ from surecut.measures import is_built_in
 from surecut.statements import percent
 
 
-def calibrate_command(certificate: Certificate, **changes: Any) -> str:
+def calibrate_command(certificate: Certificate, output: str, **changes: Any) -> str:
     """The command that calibrates for the certificate's claim, with some options set otherwise.
 
     A claim that the command line cannot make (a measure or loss of one's own) is given as a call.
@@ -27,9 +27,15 @@ def calibrate_command(certificate: Certificate, **changes: Any) -> str:
         given = ", ".join(f"{name}={value!r}" for name, value in options.items())
         return f"sc.calibrate(data, measure=..., target=..., confidence={certificate.confidence!r}, {given})"
     judged = certificate.target["kind"] != "agreement"
-    words = ["surecut calibrate --retriever RUN --reranker RUN", "--qrels QRELS" if judged else "", _claim(certificate)]
+    grouped = certificate.calibration["units"] < certificate.calibration["queries"]
+    words = [
+        "surecut calibrate --retriever RUN --reranker RUN",
+        "--qrels QRELS" if judged else "",
+        "--groups GROUPS" if grouped else "",
+        _claim(certificate),
+    ]
     words += [f"--{name.replace('_', '-')} {shlex.quote(f'{value}')}" for name, value in options.items()]
-    return " ".join(word for word in (*words, "-o cert.json") if word)
+    return " ".join(word for word in (*words, f"-o {output}") if word)
 
 
 _DEFAULTS = {"tail": "drop", "min_keep": 1, "fusion": 0.0}

@@ -56,15 +56,20 @@ class Engine:
             raise InputError(f"{self.name} has no --metric: its scores are compared as they are")
         if metric is not None and metric not in METRICS:
             raise InputError(f"metric '{metric}': known are {', '.join(METRICS)}")
+        self._refuse_shards(shards)
         cut = self._executable(certificate)
         self._refuse_scores(certificate, cut, metric)
+        return self.write(cut, certificate, metric)
+
+    def _refuse_shards(self, shards: int | None) -> None:
+        if shards is not None and not (isinstance(shards, int) and shards >= 1):
+            raise InputError(f"shards={shards!r}: a whole number of at least 1 is expected")
         if self.window_per_shard and shards != 1:
             found = "it is not said how many there are" if shards is None else f"there are {shards}"
             raise InputError(
                 f"{self.name} applies its window on every shard of the index by itself, and {found}: with one shard "
                 "that is what was certified (say --shards 1, shards=1), with more it reranks more candidates than that"
             )
-        return self.write(cut, certificate, metric)
 
     def _executable(self, certificate: Certificate) -> Cut:
         if self.reranks and self.beyond == "append" and not _grows_with_appending(certificate):
@@ -90,7 +95,8 @@ class Engine:
                 f"may keep nothing by a score cut, and the certificate keeps at least {cut.min_keep}", certificate
             )
         if certificate.tail == "append" and cut.prunes and (scored or self.beyond == "drop"):
-            self._refuse("drops what it does not rerank, and the certificate appends it", certificate)
+            dropped = "is below the score" if scored else "it does not rerank"
+            self._refuse(f"drops what {dropped}, and the certificate appends it", certificate)
         return cut
 
     def _refuse_scores(self, certificate: Certificate, cut: Cut, metric: str | None) -> None:
@@ -108,12 +114,26 @@ class Engine:
                 f"{found}, and with the metric '{metric}' they are {_SCORES[str(metric)]}: say which metric gave them "
                 f"(--metric, metric=: {', '.join(METRICS)})"
             )
-        if cut.least is not None and not self.gives_negative and scale.lowest < 0:
+        if cut.least is not None and self._never_gives(certificate):
             raise InputError(f"{found}, and {self.name} never gives a score below 0: calibrate on its own scores")
 
+    def _never_gives(self, certificate: Certificate) -> bool:
+        """Are the certificate's scores below 0, where this engine's never are?"""
+        scale = certificate.pruner.scale
+        return not self.gives_negative and scale is not None and scale.lowest < 0
+
     def _refuse(self, reason: str, certificate: Certificate) -> NoReturn:
-        ways = [calibrate_command(certificate, **self._form(rule)) for rule in self.rules if rule != "gap"]
-        raise InputError(f"{self.name} {reason}; one that it can execute comes from: {' or '.join(ways)}")
+        useless = {"gap", *(("score",) if self._never_gives(certificate) else ())}
+        ways = [
+            calibrate_command(certificate, f"{self.name}.json", **self._form(rule))
+            for rule in self.rules
+            if rule not in useless
+        ]
+        raise InputError(
+            f"{self.name} {reason}; {'either of these makes' if len(ways) > 1 else 'this makes'} one that it can "
+            "execute, from the same data read with the same options (--table, --absent, --missing-reranker):",
+            ways,
+        )
 
     def _form(self, rule: str) -> dict[str, Any]:
         """How to calibrate for this engine: a window appends, a score cut drops and may keep nothing."""

@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping
 
-from surecut.integrations.stage import Given, Stage
+from surecut.errors import InputError
+from surecut.integrations.stage import Given, Stage, of_query
 
 Run = Mapping[str, Mapping[str, float]]
 
@@ -25,9 +26,17 @@ class DictPrune:
 
     def prune(self, run: Run) -> dict[str, dict[str, float]]:
         """The run with the survivors only; a query without documents stays."""
-        return {query: self._survivors(query, listed) for query, listed in run.items()}
+        if not isinstance(run, Mapping):
+            raise InputError(f"a run is a dict {{query: {{document: score}}}}, not a {type(run).__name__}")
+        pruned = {}
+        for query, listed in run.items():
+            with of_query(query):
+                pruned[query] = self._survivors(listed)
+        return pruned
 
-    def _survivors(self, query: str, listed: Mapping[str, float]) -> dict[str, float]:
+    def _survivors(self, listed: Mapping[str, float]) -> dict[str, float]:
+        if not isinstance(listed, Mapping):
+            raise InputError(f"its documents are a dict {{document: score}}, not a {type(listed).__name__}")
         documents, scores = list(listed), list(listed.values())
-        pruned = self.stage.prune(scores, documents, f"here of query '{query}'", ordered=False)
+        pruned = self.stage.prune(scores, documents, "in the run", ordered=False)
         return {documents[place]: scores[place] for place in sorted(pruned.survivors)}

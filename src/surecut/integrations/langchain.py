@@ -70,6 +70,11 @@ class Prune(PruneFields[Document], BaseDocumentCompressor):
 
 
 def _score_of(document: Document, key: str, distance: bool) -> Any:
+    if not isinstance(document, Document):
+        raise InputError(
+            f"a list of Documents is expected, and it holds a {type(document).__name__}: put a score that comes beside "
+            f"its document into metadata[{key!r}], or let PrunedRetriever ask the vector store"
+        )
     score = document.metadata.get(key)
     try:
         return -float(score) if distance else score  # type: ignore[arg-type]  # None is a score that is missing

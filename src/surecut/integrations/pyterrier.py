@@ -11,7 +11,7 @@ import numpy as np
 from surecut.certificate import Certificate
 from surecut.errors import InputError
 from surecut.extras import needed
-from surecut.integrations.stage import Given, Pruned, Stage
+from surecut.integrations.stage import Given, Pruned, Stage, of_query
 
 needed("pyterrier", "pyterrier")
 
@@ -39,7 +39,7 @@ class Prune(pt.Transformer):
         if reranker is not None and not isinstance(reranker, pt.Transformer):
             raise InputError(f"a reranker is a PyTerrier transformer, not {reranker!r}")
         self.certificate, self.reranker = certificate, reranker  # named as pt.inspect looks for them
-        self.system, self.any_system, self.any_length = dict(system or {}), any_system, any_length
+        self.system, self.any_system, self.any_length = system or {}, any_system, any_length
         self.stage = Stage(certificate, finishes=reranker is not None, **self._options)
 
     def __repr__(self) -> str:
@@ -65,8 +65,10 @@ class Prune(pt.Transformer):
     def transform(self, inp: pd.DataFrame) -> pd.DataFrame:
         """The survivors' rows, or with a reranker the final list."""
         pt.validate.result_frame(inp, extra_columns=["score"], context=self)
-        if inp["qid"].isna().any():
-            raise InputError(f"row {int(inp['qid'].isna().argmax())} of the results has no qid")
+        for column in ("qid", "docno"):
+            if inp[column].isna().any():
+                raise InputError(f"row {int(inp[column].isna().argmax())} of the results has no {column}")
+        inp = inp.reset_index(drop=True)
         rows = inp.groupby("qid", sort=False).indices
         pruned = {query: self._pruned(query, inp.iloc[places]) for query, places in rows.items()}
         surviving = [places[pruned[query].survivors] for query, places in rows.items()]
@@ -75,12 +77,16 @@ class Prune(pt.Transformer):
             return survivors
         reranked = self.reranker.transform(survivors)
         pt.validate.result_frame(reranked, extra_columns=["score"], context=self.reranker)
-        second = reranked.groupby(["qid", "docno"])["score"].first()
+        second = pd.to_numeric(reranked.set_index(["qid", "docno"])["score"], errors="coerce")
+        if not second.index.is_unique:
+            query, document = second.index[second.index.duplicated()][0]
+            raise InputError(f"the reranker returned document '{document}' twice for query '{query}'")
         finals = [self._final(query, inp.iloc[places], pruned[query], second) for query, places in rows.items()]
         return pd.concat(finals, ignore_index=True) if finals else inp.assign(rank=range(0))
 
     def _pruned(self, query: Any, rows: pd.DataFrame) -> Pruned:
-        return self.stage.prune(rows["score"].to_numpy(), rows["docno"].to_list(), f"here of query '{query}'")
+        with of_query(query):
+            return self.stage.prune(rows["score"].to_numpy(), rows["docno"].to_list(), "here in the column score")
 
     def _final(self, query: Any, rows: pd.DataFrame, pruned: Pruned, reranked: "pd.Series[float]") -> pd.DataFrame:
         """One query's final list; documents that are appended get scores below all others.

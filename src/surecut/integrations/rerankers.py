@@ -33,6 +33,8 @@ class Prune:
         any_system: bool = False,
         any_length: bool = False,
     ) -> None:
+        if not callable(getattr(ranker, "rank", None)):
+            raise InputError(f"a ranker is expected, or anything with its rank, not {ranker!r}")
         self.ranker = ranker
         self.stage = Stage(certificate, finishes=True, system=system, any_system=any_system, any_length=any_length)
 
@@ -120,6 +122,8 @@ class Prune:
         second = [scored.get(id(each), named.get(each.doc_id)) for each in survivors]
         if None in second:
             raise InputError("the ranker did not return a score for every document it was given: let it return all")
+        if ranked is not None and len(ranked.results) > len(survivors):
+            raise InputError(f"the ranker returned {len(ranked.results)} results for {len(survivors)} documents")
         listed = self.stage.finish(pruned, [float(each) for each in second if each is not None])
         results = [
             Result(documents[each.place], score=each.score, rank=rank) for rank, each in enumerate(listed, start=1)

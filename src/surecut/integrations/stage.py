@@ -7,7 +7,8 @@ a few lists.
 
 import json
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -68,6 +69,8 @@ class Stage:
         self.certificate = as_certificate(certificate)
         self._any_length, self._any_system = any_length, any_system
         self._unusual: tuple[tuple[float, int], ...] | None = ()  # best scores so far; None once one was usual
+        if system is not None and not isinstance(system, Mapping):
+            raise InputError(f"system= is a mapping of {', '.join(_STAGES)} to fingerprints, not {system!r}")
         named = dict(system or {})
         if not named.keys() <= set(_STAGES):
             odd = next(name for name in named if name not in _STAGES)
@@ -202,8 +205,9 @@ def ids_or_none(names: Sequence[Any]) -> Sequence[Any] | None:
 def _names(ids: Sequence[Any]) -> list[str]:
     """Document ids, all of them and each once."""
     names = [str(each) for each in ids]
-    if any(each is None for each in ids):
-        raise InputError(f"document {list(ids).index(None)} has no id: give the ids of all documents, or none")
+    missing = [place for place, each in enumerate(ids) if each is None or (isinstance(each, float) and each != each)]
+    if missing:
+        raise InputError(f"document {missing[0]} has no id: give the ids of all documents, or none")
     if len(set(names)) < len(names):
         twice = next(name for place, name in enumerate(names) if name in names[:place])
         raise InputError(f"document '{twice}' is twice in one list: keep one of them")
@@ -230,7 +234,18 @@ def _numbers(scores: Any, names: Sequence[str] | None, where: str, documents: in
     return numbers
 
 
+@contextmanager
+def of_query(query: Any) -> Iterator[None]:
+    """Name the query in what is refused, where there are several."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(f"query '{query}': {error}") from None
+
+
 def _number(value: Any) -> float:
+    if isinstance(value, complex):
+        return float("nan")
     try:
         return float(value)
     except (TypeError, ValueError):

@@ -40,6 +40,7 @@ QREL_FIELDS = {"query_id": pl.String, "iteration": pl.String, "doc_id": pl.Strin
 BEIR_FIELDS = {"query_id": pl.String, "doc_id": pl.String, "relevance": pl.Int64}
 
 _BZ2 = b"BZh"
+_LOOKED_AT, _NO_CHANCE = 10_000, 20  # lines, and steps among them, to see which way scores run
 _NEWLINE_ONLY = "\x1f"  # a separator that text files do not hold: one column, the line
 
 Path_ = str | Path
@@ -84,11 +85,27 @@ def _hashed(path: Path_) -> Listed:
 
 
 def read_run(path: Path_) -> pl.DataFrame:
-    """query_id doc_id score; the rank column and the tag are not looked at."""
-    frame = _read(path, RUN_FIELDS, RUN_COLUMNS)
+    """query_id doc_id score; the tag is not looked at, and the rank only where scores seem to be distances."""
+    source = _open(path)
+    frame = _read(path, RUN_FIELDS, RUN_COLUMNS, source)
     if frame.height == 0:
         raise InputError(f"{path}: no lines; a run has lines like 'q1 Q0 doc7 1 13.2 bm25'")
+    if _rises(frame.head(_LOOKED_AT), "score"):
+        ranked = _read(path, RUN_FIELDS, ("query_id", "rank", "score"), source).head(_LOOKED_AT)
+        if _rises(ranked.with_columns(pl.col("rank").cast(pl.Float64, strict=False)), "rank"):
+            raise InputError(
+                f"{path}: scores rise with the rank, as distances do: higher scores must mean better documents, so "
+                "write the distances with a minus sign"
+            )
     return frame
+
+
+def _rises(frame: pl.DataFrame, column: str) -> bool:
+    """Down every list, does this never fall, and rise often enough to be no chance?"""
+    steps = frame.select(
+        step=pl.col(column).diff(), within=(pl.col("query_id") == pl.col("query_id").shift()).fill_null(False)
+    ).filter("within")["step"]
+    return steps.null_count() == 0 and bool((steps >= 0).all()) and int((steps > 0).sum()) >= _NO_CHANCE
 
 
 def read_qrels(path: Path_, content: bytes | None = None) -> pl.DataFrame:

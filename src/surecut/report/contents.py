@@ -183,7 +183,8 @@ def _data_rows(report: Report) -> Iterator[tuple[str, str]]:
     if counts["judgements_used"]:
         unjudged, absent = counts["unjudged_queries"], counts["absent_queries"]
         yield "left out", f"{unjudged:,} queries not judged, {absent:,} judged but not in the run"
-        yield "counted as 0", f"{counts['queries_without_relevant']:,} queries with no relevant document"
+        zero = f", {counts['absent_as_zero']:,} not in the run" if counts["absent_as_zero"] else ""
+        yield "counted as 0", f"{counts['queries_without_relevant']:,} queries with no relevant document{zero}"
     if counts["filled_reranked"]:
         yield "placed last", f"{counts['filled_reranked']:,} candidates without a reranker score"
     if counts["judged_share"] is not None:
