@@ -177,13 +177,15 @@ def test_scores_that_are_always_normalised_show_by_the_eighth_list(asked, certif
         prune.prune({"q": different[7]})
 
 
-def test_one_unusual_list_again_and_again_is_no_other_scale(asked, certificates):
+@pytest.mark.parametrize("named", [True, False])
+def test_one_unusual_list_again_and_again_is_no_other_scale(named, asked, certificates):
     """As a health check asks it, with ids or without."""
     prune = sentence_transformers.Prune(certificates.plain, Empty())
     each = asked[0]
     normalised = (np.array(each.scores) / each.scores[0]).tolist()
+    assert not certificates.plain.pruner.scale.usual(np.array(normalised[:1])).any()
     for _ in range(10):
-        assert prune.rank(each.query, each.texts, scores=normalised)
+        assert prune.rank(each.query, each.texts, scores=normalised, ids=each.ids if named else None)
 
 
 def test_a_name_spares_the_first_eight_lists(asked, certificates):

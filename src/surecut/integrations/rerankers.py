@@ -9,7 +9,7 @@ from typing import Any
 
 from surecut.errors import InputError
 from surecut.extras import needed
-from surecut.integrations.stage import Given, Pruned, Stage, ids_or_none
+from surecut.integrations.stage import Given, Pruned, Stage, ids_or_none, refuse_uneven
 
 needed("rerankers", "rerankers")
 
@@ -86,11 +86,7 @@ class Prune:
     ) -> list[RankedResults]:
         """Several queries, each with its documents and scores, one after the other."""
         names = [None] * len(queries) if doc_ids is None else doc_ids
-        if not len(queries) == len(docs) == len(scores) == len(names):
-            raise InputError(
-                f"{len(queries)} queries, {len(docs)} lists of documents, {len(scores)} of scores and {len(names)} of "
-                "ids: one each is expected"
-            )
+        refuse_uneven(queries, docs, scores, names)
         asked = zip(queries, docs, names, scores, strict=True)
         return [self.rank(query, listed, known, scores=given, **options) for query, listed, known, given in asked]
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from surecut.arrays import Float64
 from surecut.errors import InputError
-from surecut.integrations.stage import Given, Pruned, Stage
+from surecut.integrations.stage import Given, Pruned, Stage, refuse_uneven
 
 
 class Prune:
@@ -73,11 +73,7 @@ class Prune:
         if scores is None:
             raise InputError("rank needs the retriever's scores of the documents: rank(query, documents, scores=...)")
         names = [None] * len(queries) if ids is None else ids
-        if not len(queries) == len(documents) == len(scores) == len(names):
-            raise InputError(
-                f"{len(queries)} queries, {len(documents)} lists of documents, {len(scores)} of scores and "
-                f"{len(names)} of ids: one each is expected"
-            )
+        refuse_uneven(queries, documents, scores, names)
         pruned = [
             self.stage.prune(given, known, documents=len(listed))
             for listed, given, known in zip(documents, scores, names, strict=True)

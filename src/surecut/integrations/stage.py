@@ -234,6 +234,15 @@ def _numbers(scores: Any, names: Sequence[str] | None, where: str, documents: in
     return numbers
 
 
+def refuse_uneven(queries: Sequence[Any], documents: Sequence[Any], scores: Sequence[Any], ids: Sequence[Any]) -> None:
+    """Several queries at once need a list of each kind for each."""
+    if not len(queries) == len(documents) == len(scores) == len(ids):
+        raise InputError(
+            f"{len(queries)} queries, {len(documents)} lists of documents, {len(scores)} of scores and {len(ids)} of "
+            "ids: one each is expected"
+        )
+
+
 @contextmanager
 def of_query(query: Any) -> Iterator[None]:
     """Name the query in what is refused, where there are several."""
