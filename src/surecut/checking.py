@@ -60,7 +60,7 @@ def check(
     The lists are evaluated twice, by surecut's kernels and by ir-measures; a disagreement is an error.
     """
     refuse_other_system(certificate, data.system, any_system)
-    target = _claimed(certificate, loss)
+    target = claimed_target(certificate, loss)
     chosen = target.measure(declared_measure(certificate, measure))
     usable = judged_only(data) if chosen.needs_judgements else enough(data)
     final = final_scores(usable, float(certificate.fusion["beta"]))
@@ -96,7 +96,7 @@ def check(
     )
 
 
-def _claimed(certificate: Certificate, loss: OwnFunction | None) -> Target:
+def claimed_target(certificate: Certificate, loss: OwnFunction | None = None) -> Target:
     """The claim that was certified: the target, or what it was relaxed to."""
     target = target_from_json(dict(certificate.target), loss)
     return target.with_value(float((certificate.relaxed or {}).get("value", target.value)))

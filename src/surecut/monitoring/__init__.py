@@ -1,0 +1,1 @@
+"""After deployment: is the certificate still believed? Evidence from feedback, kept in a database."""

@@ -1,0 +1,115 @@
+"""Feedback: what became of one query of the traffic, told at once or bit by bit under one id."""
+
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Annotated, Any
+
+from surecut.candidates import Candidates
+from surecut.errors import InputError
+from surecut.extras import needed
+
+needed("msgspec", "monitor")
+
+import msgspec  # noqa: E402
+
+Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
+Grade = Annotated[int, msgspec.Meta(ge=-(2**31), lt=2**31)]
+Name = Annotated[str, msgspec.Meta(min_length=1, max_length=512)]
+
+
+class Feedback(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """One query of the traffic.
+
+    `id` is the query's own, made by whoever serves it: the same id twice is counted once. Everything else may come at
+    once or later, under the same id: the candidates `ids` with the `retriever`'s scores; the `reranker`'s for all of
+    them (shadow reranking); `judgements`, the grade of each judged document. Whoever measures for himself gives
+    figures instead: `measured`, the measure (or loss) of the list that was served, `full`, that of the list with
+    nothing pruned, and `overlap` with its top k.
+    """
+
+    id: Name
+    ids: Sequence[str] | None = None
+    retriever: Sequence[float] | None = None
+    reranker: Sequence[float] | None = None
+    judgements: dict[str, Grade] | None = None
+    measured: Share | None = None
+    full: Share | None = None
+    overlap: Share | None = None
+
+    def __post_init__(self) -> None:
+        if "\0" in self.id or not _is_utf8(self.id):
+            raise ValueError("an id holds a character that no database keeps")
+        if (self.retriever is None) != (self.ids is None):
+            raise ValueError("ids and retriever belong together: the candidates and the retriever's scores")
+        for what, column in (("retriever", self.retriever), ("reranker", self.reranker)):
+            if column is not None and self.ids is not None and len(column) != len(self.ids):
+                raise ValueError(f"{len(self.ids)} ids and {len(column)} {what} scores: one each is expected")
+
+    def completed_by(self, later: "Feedback") -> "Feedback":
+        """With what it lacks taken from what was told later; what was told before stays."""
+        lacking = {
+            name: getattr(later, name)
+            for name in self.__struct_fields__
+            if getattr(self, name) is None and getattr(later, name) is not None
+        }
+        return msgspec.structs.replace(self, **lacking) if lacking else self
+
+    def packed(self) -> bytes:
+        """As it is kept."""
+        return zlib.compress(msgspec.msgpack.encode(self), 1)
+
+    @staticmethod
+    def unpacked(content: bytes) -> "Feedback":
+        return _kept.decode(zlib.decompress(content))
+
+
+_kept = msgspec.msgpack.Decoder(Feedback)
+_line = msgspec.json.Decoder(Feedback)
+
+
+def read_feedback(lines: Iterable[bytes], name: str) -> Iterator[Feedback]:
+    """One record a line of JSON; the first wrong line is named."""
+    for number, line in enumerate(lines, start=1):
+        if line.strip():
+            yield _parsed(line, f"{name}, line {number:,}")
+
+
+def _parsed(line: bytes, where: str) -> Feedback:
+    try:
+        return _line.decode(line)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise InputError(f"{where}: {complaint(error)}") from None
+
+
+def complaint(error: Exception) -> str:
+    """What a decoder found wrong, in one line."""
+    if isinstance(error, RecursionError):
+        return "nested too deep"
+    return " ".join(str(error).replace("`", "'").split())
+
+
+def as_feedback(data: Candidates) -> Iterator[Feedback]:
+    """What run files or a score table say of each query."""
+    from surecut.io.table import judgements, to_frame
+
+    grades: dict[str, dict[str, int]] = {}
+    for query, document, grade in judgements(data).iter_rows():
+        grades.setdefault(query, {})[document] = grade
+    rows: dict[str, list[Any]] = to_frame(data).to_dict(as_series=False)
+    for q, (low, high) in enumerate(zip(data.offsets[:-1].tolist(), data.offsets[1:].tolist(), strict=True)):
+        query = str(data.query_ids[q])
+        yield Feedback(
+            query,
+            rows["doc_id"][low:high],
+            rows["retriever"][low:high],
+            rows["reranker"][low:high] if "reranker" in rows else None,
+            grades.get(query),
+        )
+
+
+def _is_utf8(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -1,0 +1,24 @@
+"""What is declared when a period begins, before any feedback is seen."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from surecut.monitoring.streams import Levels
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The terms of a period."""
+
+    levels: Levels
+    top: int  # of the unpruned list, for agreement
+    floor: float | None  # the least agreement that is expected; None raises no alarm
+    first_look: int  # queries of the first recalibration; each further one takes twice as many
+    any_length: bool
+    reference: int  # lists of calibration that traffic is compared with
+    salt: str
+
+    @classmethod
+    def from_json(cls, record: Mapping[str, Any]) -> "Settings":
+        return cls(**{**record, "levels": Levels(**record["levels"])})

@@ -1,0 +1,176 @@
+"""Is the certificate still believed, on what evidence, and what to do if it is not."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from surecut.certificate import Certificate
+from surecut.monitoring.looks import looks_reached, queries_of
+from surecut.monitoring.settings import Settings
+from surecut.monitoring.store import Period
+from surecut.monitoring.streams import Levels, Mean, State
+from surecut.targets import Target
+
+BELIEVED, IN_DOUBT, NOT_BELIEVED, UNWATCHED = "believed", "in doubt", "not believed", "no evidence yet"
+
+
+@dataclass(frozen=True)
+class Stream:
+    """One stream: how many observations, what they say, and the evidence against what is believed.
+
+    `ever` is evidence that remembers everything, `recent` evidence that forgets (an e-CUSUM); both begin at 1.
+    `alarms` says after how many observations each reached its level.
+    """
+
+    count: int
+    estimate: float | None
+    claimed: float | None
+    ever: float | None
+    recent: float | None
+    alarms: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Point:
+    """The evidence after so many observations, at a time in seconds since 1970."""
+
+    count: int
+    arrived: float
+    ever: float | None
+    recent: float | None
+
+
+@dataclass(frozen=True)
+class Standing:
+    """What is known of a certificate in the present period."""
+
+    belief: str  # believed, in doubt, not believed, no evidence yet
+    reasons: tuple[str, ...]
+    advice: tuple[str, ...]
+    statement: str
+    digest: str
+    period: int
+    started: float
+    levels: Levels
+    claim: Stream
+    agreement: Stream
+    drift: Stream
+    complete: int  # queries with all that a recalibration needs
+    look: int  # the last look that a recalibration could take
+    next_look: int  # queries of the one after it
+
+    @property
+    def alarmed(self) -> bool:
+        """Is the claim itself no longer believed?"""
+        return self.belief == NOT_BELIEVED
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def standing_of(certificate: Certificate, target: Target, state: State, settings: Settings, period: Period) -> Standing:
+    """The state of a period in words."""
+    levels, floor = settings.levels, settings.floor
+    look = looks_reached(state.complete, settings.first_look)
+    belief = _belief(state)
+    return Standing(
+        belief=belief,
+        reasons=(*_claim_reasons(state.claim, levels), *_other_reasons(state, settings)),
+        advice=_advice(belief, state.complete, look, queries_of(look + 1, settings.first_look)),
+        statement=certificate.statement,
+        digest=certificate.digest,
+        period=period.number,
+        started=period.started,
+        levels=levels,
+        claim=_mean_stream(state.claim, target.value, target),
+        agreement=_mean_stream(state.agreement, floor),
+        drift=Stream(state.drift.count, None, None, _number(state.drift.evidence.ever), None, state.drift.alarms),
+        complete=state.complete,
+        look=look,
+        next_look=queries_of(look + 1, settings.first_look),
+    )
+
+
+def _belief(state: State) -> str:
+    if state.claim.alarms:
+        return NOT_BELIEVED
+    if state.agreement.alarms or state.drift.alarms:
+        return IN_DOUBT
+    return BELIEVED if state.claim.count else UNWATCHED
+
+
+def _mean_stream(mean: Mean, claimed: float | None, target: Target | None = None) -> Stream:
+    estimate = None
+    if mean.count:
+        measured, full = np.array([mean.measured / mean.count]), np.array([mean.full / mean.count])
+        estimate = float(measured[0]) if target is None else target.estimate(measured, full)
+    if mean.level is None:
+        return Stream(mean.count, estimate, claimed, None, None, mean.alarms)
+    evidence = mean.evidence
+    return Stream(mean.count, estimate, claimed, _number(evidence.ever), _number(evidence.recent), mean.alarms)
+
+
+def _claim_reasons(claim: Mean, levels: Levels) -> list[str]:
+    said = []
+    if "ever" in claim.alarms:
+        said.append(
+            f"after {claim.alarms['ever']:,} labelled queries the evidence against the claim reached {levels.ever:g}; "
+            f"were the claim true, that would ever happen with a probability of at most {1 / levels.ever:.3g}"
+        )
+    if "recent" in claim.alarms:
+        said.append(
+            f"after {claim.alarms['recent']:,} labelled queries the evidence of a recent change for the worse was "
+            f"{levels.recent:g}; without one at least {levels.recent:,.0f} labelled queries pass before that, on average"
+        )
+    if not said and not claim.count:
+        said.append("no labelled query has come in yet")
+    if not said:
+        said.append(f"{claim.count:,} labelled queries do not speak against the claim")
+    return said
+
+
+def _other_reasons(state: State, settings: Settings) -> list[str]:
+    said = []
+    if state.agreement.alarms:
+        first = min(state.agreement.alarms.values())
+        said.append(
+            f"after shadow reranking of {first:,} queries, agreement with the unpruned top {settings.top} is shown to "
+            f"be below the {settings.floor:.6g} that was declared"
+        )
+    if state.drift.alarms:
+        among = "those of calibration" if settings.reference else "earlier ones"
+        said.append(
+            f"after {state.drift.alarms['ever']:,} queries the retriever's scores are not like {among} (look at their "
+            f"{_NAMES[state.drift.drift.suspect]}); were they, that would ever be said with a probability of at most "
+            f"{1 / settings.levels.ever:.3g}"
+        )
+    return said
+
+
+_NAMES = {"best": "best scores", "spread": "spread", "peak": "best score's distance from the others"}
+
+
+def _advice(belief: str, complete: int, look: int, next_look: int) -> tuple[str, ...]:
+    if belief == UNWATCHED:
+        return ("send feedback with labels for a random sample of the traffic",)
+    if belief == BELIEVED:
+        return ()
+    if look:
+        recalibrate = f"surecut recalibrate makes a new certificate from the {complete:,} complete queries that came in"
+    else:
+        recalibrate = f"{complete:,} of the {next_look:,} complete queries that surecut recalibrate needs have come in"
+    if belief == IN_DOUBT:
+        return ("label a random sample of the present traffic: only labels tell whether the claim holds", recalibrate)
+    return (
+        "prune nothing until there is a new certificate (surecut serve --fall-back does so by itself)",
+        recalibrate,
+        "surecut monitor restart forgets what came in before a change, so that only fresh queries recalibrate",
+    )
+
+
+def _number(log: float) -> float:
+    """Evidence as a number that JSON can hold."""
+    return math.exp(min(log, 700.0))
