@@ -21,7 +21,7 @@ from surecut.planning import advise
 from surecut.relaxing import relaxed_confidence, relaxed_level
 from surecut.rules import DELTA_SHARES, KEEP_EVERYTHING, Rule
 from surecut.scale import Scale
-from surecut.statements import ASSUMPTIONS, state
+from surecut.statements import ASSUMPTIONS, looks_in_words, state
 from surecut.targets import MaxDrop, Target
 from surecut.temperature import fit_temperature
 from surecut.walk import Steps, fallback
@@ -298,6 +298,7 @@ def certificate(choices: Choices, folds: Folds, fitted: Fitted, prepared: Prepar
         "mean_loss_only": float(np.maximum(curves.full - measured, 0.0).mean()),
         "mean_kept": float(kept.mean()),
         "kept_quantiles": quantiles(kept),
+        **({"look": choices.look} if choices.look else {}),
     }
     advice = _advice(choices, fitted, prepared) if abstained else None
     return Certificate(
@@ -325,7 +326,7 @@ def certificate(choices: Choices, folds: Folds, fitted: Fitted, prepared: Prepar
         procedure=choices.procedure,
         grid={"kind": "exact" if fitted.grid is None else "fixed", "starts": len(fitted.starts)},
         tune=folds.to_json(fitted.purposes),
-        assumptions=list(ASSUMPTIONS),
+        assumptions=[*ASSUMPTIONS, *((looks_in_words(choices.look),) if choices.look else ())],
         calibration=calibration,
         system=dict(data.system),
         relaxed=decision.relaxed,

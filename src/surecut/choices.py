@@ -39,10 +39,12 @@ class Choices:
     procedure: str
     grid: str
     if_unreachable: str
+    look: int = 0  # of several at a growing sample, declared in advance; 0 where there is one only
 
     @property
     def delta(self) -> float:
-        return 1.0 - self.confidence
+        """What is left for this calibration to be wrong with: of several looks, look i has delta / 2^i."""
+        return (1.0 - self.confidence) * 2.0**-self.look
 
     @property
     def least_delta(self) -> float:

@@ -58,7 +58,7 @@ def rederive(
     """
     refuse_other_system(certificate, data.system, any_system)
     declared = declared_measure(certificate, measure)
-    choices = _choices(certificate, _target(certificate, loss), declared, tune_fraction, max_keep, data)
+    choices = choices_of(certificate, data, _target(certificate, loss), declared, tune_fraction, max_keep)
     _refuse_what_is_missing(certificate, tune, max_keep)
     for depth in _possible_depths(certificate, data, tune):
         own, other = data.cut(depth), None if tune is None else tune.cut(depth)
@@ -106,18 +106,19 @@ def _target(certificate: Certificate, loss: OwnFunction | None) -> Target:
     return target
 
 
-def _choices(
+def choices_of(
     certificate: Certificate,
-    target: Target,
-    declared: Any,
-    tune_fraction: float,
-    max_keep: int | None,
     data: Candidates,
+    target: Target | None = None,
+    declared: Any = None,
+    tune_fraction: float = 0.2,
+    max_keep: int | None = None,
 ) -> Choices:
+    """What `calibrate` was asked for, as far as the certificate says it."""
     source = None if certificate.tune is None else certificate.tune["source"]
-    return resolve(
-        measure=declared,
-        target=target,
+    choices = resolve(
+        measure=declared_measure(certificate, None) if declared is None else declared,
+        target=_target(certificate, None) if target is None else target,
         confidence=certificate.confidence,
         rule=_rule(certificate),
         test=certificate.test,
@@ -132,6 +133,7 @@ def _choices(
         grid=str(certificate.grid["kind"]),
         grouped=data.groups is not None,
     )
+    return replace(choices, look=int(certificate.calibration.get("look", 0)))
 
 
 def _rule(certificate: Certificate) -> Rule:

@@ -16,6 +16,15 @@ ASSUMPTIONS = (
     "the best of several certificates made from one sample needs the error probability divided by their number.",
 )
 
+
+def looks_in_words(look: int) -> str:
+    """What a calibration on a growing sample rests on."""
+    return (
+        f"The looks at the growing sample were declared before it was seen; this is look {look}, which has "
+        f"{percent(2.0**-look)} of the error probability, so that all looks together keep the confidence."
+    )
+
+
 CAP_NOT_APPLIED = "The cap of max_keep is not applied either."
 
 

@@ -9,9 +9,11 @@ from surecut.cli import (
     demo,
     diff,
     export,
+    monitor,
     plan,
     prune,
     rank,
+    recalibrate,
     report,
     score,
     show,
@@ -62,3 +64,11 @@ app.command("score", help=score.HELP)(score.score)
 app.command("rank", help=rank.HELP)(rank.rank)
 app.command("export", help=export.HELP)(export.export)
 app.command("speedup", help=speedup.HELP)(speedup.speedup)
+app.command("recalibrate", help=recalibrate.HELP)(recalibrate.recalibrate)
+
+watched = typer.Typer(help=monitor.HELP, no_args_is_help=True, rich_markup_mode="markdown")
+watched.command("start", help=monitor.START)(monitor.start)
+watched.command("add", help=monitor.ADD)(monitor.add)
+watched.command("show", help=monitor.SHOW)(monitor.show)
+watched.command("restart", help=monitor.RESTART)(monitor.restart)
+app.add_typer(watched, name="monitor")

@@ -35,7 +35,7 @@ def check(
 
     from surecut import checking
     from surecut.cli.loading import load, load_data, refuse_two_pipes, working
-    from surecut.cli.printing import err, out, print_json
+    from surecut.cli.printing import claimed_quantity, err, out, print_json
 
     refuse_two_pipes(certificate, retriever, reranker, qrels)
     loaded = load(certificate)
@@ -54,12 +54,7 @@ def check(
     if json:
         print_json(found.to_dict())
     else:
-        relative = loaded.target["kind"] in ("max_drop", "agreement")
-        unit = {"max_drop": "drop ", "max_drop_abs": "drop "}.get(str(loaded.target["kind"]), "")
-
-        def shown(value: float) -> str:
-            return f"{100 * value:.1f}%" if relative else f"{value:.3f}"
-
+        unit, shown = claimed_quantity(loaded)
         rows = Table.grid(padding=(0, 2))
         rows.add_row("claimed", Text(loaded.statement))
         rows.add_row(

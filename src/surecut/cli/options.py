@@ -10,6 +10,7 @@ from surecut.choices import GRIDS, IF_UNREACHABLE, PROCEDURES
 from surecut.measures import FAMILIES
 from surecut.rules import RULES
 
+DEFAULT_STORE = "surecut-monitor.db"
 DATA, CLAIM, METHOD, OUTPUT = "Data", "Claim", "Method", "Output"
 
 Retriever = Annotated[
@@ -232,5 +233,15 @@ MsPerPair = Annotated[
         min=0.0,
         help="What reranking one candidate costs: shows the savings.",
         rich_help_panel=OUTPUT,
+    ),
+]
+StorePlace = Annotated[
+    str,
+    typer.Option(
+        "--store",
+        metavar="FILE|URL",
+        envvar="SURECUT_MONITOR",
+        help="The monitor's database: an SQLite file, or postgresql://user@host/name.",
+        rich_help_panel=DATA,
     ),
 ]

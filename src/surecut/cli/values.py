@@ -7,7 +7,7 @@ from typing import Any
 
 from surecut.errors import InputError
 from surecut.registry import unknown
-from surecut.targets import Target, agreement, at_least, max_drop
+from surecut.targets import Agreement, Target, agreement, at_least, max_drop
 from surecut.trials.methods import METHODS, Method
 
 
@@ -32,11 +32,16 @@ def chosen_target(
     if max_drop_abs is not None:
         return max_drop(_number("--max-drop-abs", max_drop_abs), absolute=True)
     if agreement_value is not None:
-        share, _, k = agreement_value.partition("@")
-        if k and not (k.isascii() and k.isdecimal()):
-            raise InputError(f"--agreement {agreement_value}: write it like 0.95@10")
-        return agreement(_number("--agreement", share), int(k or 10))
+        return chosen_agreement(agreement_value)
     return max_drop(_share("--max-drop", "1%" if max_drop_value is None else max_drop_value))
+
+
+def chosen_agreement(text: str) -> Agreement:
+    """0.95@10: a share of the unpruned top k."""
+    share, _, k = text.partition("@")
+    if k and not (k.isascii() and k.isdecimal()):
+        raise InputError(f"--agreement {text}: write it like 0.95@10")
+    return agreement(_number("--agreement", share), int(k or 10))
 
 
 def named_method(text: str) -> Method:

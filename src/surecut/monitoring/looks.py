@@ -14,8 +14,3 @@ def queries_of(look: int, first_look: int) -> int:
 def looks_reached(complete: int, first_look: int) -> int:
     """The last look whose queries have come in; 0 if not even those of the first have."""
     return (complete // first_look).bit_length()
-
-
-def share_of(look: int) -> float:
-    """What a look has of delta."""
-    return float(2.0**-look)

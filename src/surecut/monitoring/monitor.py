@@ -21,6 +21,7 @@ from surecut.monitoring.settings import Settings
 from surecut.monitoring.standing import Point, Standing, standing_of
 from surecut.monitoring.store import Connection, KeptFeedback, Period, Store
 from surecut.monitoring.streams import STREAMS, USUAL_LEVELS, Levels, Mean, State, Traffic
+from surecut.targets import Agreement
 
 _TOGETHER = 500  # records counted in one transaction
 
@@ -69,8 +70,7 @@ class Monitor:
         reference: Candidates | None = None,
         *,
         levels: Levels = USUAL_LEVELS,
-        floor: float | None = None,
-        top: int | None = None,
+        floor: Agreement | None = None,
         first_look: int | None = None,
         any_length: bool = False,
     ) -> None:
@@ -79,12 +79,11 @@ class Monitor:
         Args:
             reference: The calibration queries, which traffic is compared with; without them, with earlier traffic.
             levels: The evidence that raises an alarm.
-            floor: The least mean agreement with the unpruned list that is expected; without it none raises an alarm.
-            top: How far down agreement looks; by default as far as the certificate's measure.
+            floor: The least agreement to expect of shadow reranking, made by `agreement`; without it no alarm.
             first_look: Complete queries for a first recalibration; by default as many as the certificate rests on.
             any_length: Take lists longer or shorter than any calibrated on.
         """
-        settings, state = self._fresh(reference, levels, floor, top, first_look, any_length)
+        settings, state = self._fresh(reference, levels, floor, first_look, any_length)
         with self.store.writing() as connection:
             if kept.latest(connection, self._digest) is not None:
                 raise InputError(
@@ -97,7 +96,8 @@ class Monitor:
         with self.store.writing() as connection:
             before = self._held(connection)
             old = Settings.from_json(before.settings)
-            settings, state = self._fresh(reference, old.levels, old.floor, old.top, old.first_look, old.any_length)
+            floor = None if old.floor is None else Agreement(old.floor, old.top)
+            settings, state = self._fresh(reference, old.levels, floor, old.first_look, old.any_length)
             self._begin(connection, settings, state)
 
     def add(self, records: Iterable[Feedback], keep: bool = True) -> Added:
@@ -161,27 +161,25 @@ class Monitor:
         self,
         reference: Candidates | None,
         levels: Levels,
-        floor: float | None,
-        top: int | None,
+        floor: Agreement | None,
         first_look: int | None,
         any_length: bool,
     ) -> tuple[Settings, State]:
-        gauge = Gauge(self.certificate, top, any_length)
+        gauge = Gauge(self.certificate, None if floor is None else floor.k, any_length)
         drift = Drift() if reference is None else Drift.beside(reference)
         settings = Settings(
             levels,
             gauge.top,
-            floor,
+            None if floor is None else floor.value,
             first_look or int(self.certificate.calibration["units"]),
             any_length,
             drift.seen,
             secrets.token_hex(8),
         )
-        level = None if floor is None else 1.0 - floor
-        return settings, State(Mean(gauge.target.level), Mean(level), Traffic(drift))
+        return settings, State(Mean(gauge.target.level), Mean(None if floor is None else floor.level), Traffic(drift))
 
     def _unstarted(self) -> tuple[Any, Any]:
-        settings, state = self._fresh(None, USUAL_LEVELS, None, None, None, False)
+        settings, state = self._fresh(None, USUAL_LEVELS, None, None, False)
         return asdict(settings), state.to_json()
 
     def _begin(self, connection: Connection, settings: Settings, state: State) -> Period:

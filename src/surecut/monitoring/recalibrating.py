@@ -30,7 +30,8 @@ def recalibrate(monitor: Monitor, look: int | None = None) -> tuple[Certificate,
 
 def _calibrated(old: Certificate, data: Candidates, look: int) -> Certificate:
     declared = declared_measure(old, None)
-    choices = replace(choices_of(old, data), look=look)
+    unreachable = "relax-target" if old.status == "relaxed-target" else "abstain"
+    choices = replace(choices_of(old, data), look=look, grid="auto", if_unreachable=unreachable)
     folds = fold(data.cut(choices.depth), choices, None)
     fitted = fit(folds, choices, declared)
     prepared = prepare(folds.calibration, choices, fitted)

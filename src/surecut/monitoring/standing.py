@@ -122,8 +122,8 @@ def _claim_reasons(claim: Mean, levels: Levels) -> list[str]:
         )
     if "recent" in claim.alarms:
         said.append(
-            f"after {claim.alarms['recent']:,} labelled queries the evidence of a recent change for the worse was "
-            f"{levels.recent:g}; without one at least {levels.recent:,.0f} labelled queries pass before that, on average"
+            f"after {claim.alarms['recent']:,} labelled queries the evidence of a recent change for the worse reached "
+            f"{levels.recent:g}; without one that takes at least {levels.recent:,.0f} labelled queries, on average"
         )
     if not said and not claim.count:
         said.append("no labelled query has come in yet")

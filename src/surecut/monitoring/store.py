@@ -99,8 +99,10 @@ class KeptFeedback:
 class Store:
     """A database of periods, by the path of an SQLite file or by a URL."""
 
-    def __init__(self, place: str | Path = DEFAULT_STORE) -> None:
+    def __init__(self, place: str | Path = DEFAULT_STORE, create: bool = True) -> None:
         url = _url(place)
+        if not create and url.get_backend_name() == "sqlite" and not Path(url.database or "").exists():
+            raise InputError(f"{url.database}: no such database; surecut monitor start makes one")
         self.name = url.database or "" if url.get_backend_name() == "sqlite" else url.render_as_string()
         self._engine = _engine(url)
         with self._connected(writes=True) as connection:

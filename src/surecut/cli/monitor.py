@@ -1,0 +1,226 @@
+"""surecut monitor start, add, show, restart"""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from surecut.cli import options as o
+from surecut.cli.options import DEFAULT_STORE
+from surecut.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from surecut.monitoring.feedback import Feedback
+    from surecut.monitoring.monitor import Added
+
+HELP = """Is a certificate still believed? Evidence from feedback of the traffic, kept in a database.
+
+Example: surecut monitor show cert.json
+"""
+
+START = """Begin to watch a certificate; everything that is declared here is declared before any feedback is seen.
+
+With the calibration data, traffic is compared with it; without, with earlier traffic.
+
+Example: surecut monitor start cert.json --retriever bm25.run --store monitor.db
+"""
+
+ADD = """Count feedback: queries of run files or a score table, or records as lines of JSON.
+
+A query counts once, by its id. A record is {"id": ...} with what is known of it, at once or later: "ids" and
+"retriever" (the candidates and their scores), "reranker" (of all of them, also pruned ones), "judgements" ({document:
+grade}), or figures of your own: "measured", "full", "overlap".
+
+Example: surecut monitor add cert.json --feedback feedback.jsonl --store monitor.db
+"""
+
+SHOW = """Is the certificate still believed, on what evidence, and what to do if it is not.
+
+Exit status: 0 believed, in doubt or not watched yet, 1 not believed any more.
+
+Example: surecut monitor show cert.json --store monitor.db
+"""
+
+RESTART = """Begin a new period: evidence, alarms and looks start afresh, with the settings of the last one.
+
+After a change, only feedback that comes in from here on counts, and recalibrates.
+
+Example: surecut monitor restart cert.json --store monitor.db
+"""
+
+_ALARMS = "Alarms"
+
+FeedbackFile = Annotated[
+    str | None,
+    typer.Option("--feedback", metavar="JSONL", help="Records, one a line (- is stdin).", rich_help_panel=o.DATA),
+]
+AlarmAt = Annotated[
+    float,
+    typer.Option(
+        "--alarm-at",
+        metavar="E",
+        help="Evidence that raises an alarm: at most one false alarm in E, ever.",
+        rich_help_panel=_ALARMS,
+    ),
+]
+RecentAt = Annotated[
+    float,
+    typer.Option(
+        "--recent-alarm-at",
+        metavar="E",
+        help="Evidence of a recent change that does: at least E queries to a false alarm, on average.",
+        rich_help_panel=_ALARMS,
+    ),
+]
+Floor = Annotated[
+    str | None,
+    typer.Option(
+        "--agreement",
+        metavar="SHARE@K",
+        help="The least agreement with the unpruned top k to expect of shadow reranking, like 0.9@10; none: no alarm.",
+        rich_help_panel=_ALARMS,
+    ),
+]
+FirstLook = Annotated[
+    int | None,
+    typer.Option(
+        "--first-look",
+        metavar="N",
+        min=30,
+        help="Complete queries of the first recalibration; each further look takes twice as many. As many as the "
+        "certificate rests on, if not given.",
+        rich_help_panel=o.METHOD,
+    ),
+]
+
+
+def start(
+    certificate: o.CertificatePath,
+    retriever: o.Retriever = None,
+    table: o.Table = None,
+    depth: o.Depth = None,
+    store: o.StorePlace = DEFAULT_STORE,
+    alarm_at: AlarmAt = 20.0,
+    recent_alarm_at: RecentAt = 1000.0,
+    agreement: Floor = None,
+    first_look: FirstLook = None,
+    any_length: o.AnyLength = False,
+) -> None:
+    from surecut.cli.loading import load, load_data, refuse_two_pipes
+    from surecut.cli.printing import err
+    from surecut.cli.values import chosen_agreement
+    from surecut.monitoring.monitor import Monitor
+    from surecut.monitoring.streams import Levels
+
+    refuse_two_pipes(certificate, retriever)
+    levels = Levels(_above_one("--alarm-at", alarm_at), _above_one("--recent-alarm-at", recent_alarm_at))
+    floor = None if agreement is None else chosen_agreement(agreement)
+    loaded = load(certificate)
+    reference = None if retriever is None and table is None else load_data(retriever, None, None, table, depth=depth)
+    monitor = Monitor(loaded, store)
+    monitor.start(reference, levels=levels, floor=floor, first_look=first_look, any_length=any_length)
+    beside = "earlier traffic" if reference is None else f"{len(reference):,} queries of calibration"
+    err.print(f"watched in {monitor.store.name}; traffic is compared with {beside}", soft_wrap=True, markup=False)
+
+
+def add(
+    certificate: o.CertificatePath,
+    feedback: FeedbackFile = None,
+    retriever: o.Retriever = None,
+    reranker: o.Reranker = None,
+    qrels: o.Qrels = None,
+    table: o.Table = None,
+    depth: o.Depth = None,
+    missing_reranker: o.MissingReranker = "error",
+    store: o.StorePlace = DEFAULT_STORE,
+    json: o.Json = False,
+) -> None:
+    from dataclasses import asdict
+
+    from surecut.cli.loading import load, load_data, refuse_two_pipes, working
+    from surecut.cli.printing import err, print_json
+    from surecut.monitoring.monitor import Monitor
+
+    refuse_two_pipes(certificate, feedback, retriever, reranker, qrels)
+    if (feedback is None) == (retriever is None and table is None):
+        raise InputError("give the feedback as --feedback JSONL, as --retriever RUN, or as --table DIR")
+    monitor = Monitor(load(certificate), store)
+    if feedback is not None:
+        with working("counting"):
+            added = monitor.add(_records(feedback))
+    else:
+        data = load_data(retriever, reranker, qrels, table, depth=depth, missing_reranker=missing_reranker)
+        with working("counting"):
+            added = monitor.add_data(data)
+    if json:
+        print_json(asdict(added))
+    else:
+        err.print(_counted(added), style="dim", soft_wrap=True)
+
+
+def show(certificate: o.CertificatePath, store: o.StorePlace = DEFAULT_STORE, json: o.Json = False) -> None:
+    from surecut.cli.loading import load
+    from surecut.cli.printing import print_json
+    from surecut.cli.standing import print_standing
+    from surecut.monitoring.monitor import Monitor
+    from surecut.monitoring.store import Store
+    from surecut.monitoring.streams import STREAMS
+
+    loaded = load(certificate)
+    monitor = Monitor(loaded, Store(store, create=False))
+    standing = monitor.standing()
+    if json:
+        print_json(standing.to_dict())
+    else:
+        print_standing(standing, loaded, {name: monitor.history(name, points=40) for name in STREAMS})
+    raise typer.Exit(1 if standing.alarmed else 0)
+
+
+def restart(
+    certificate: o.CertificatePath,
+    retriever: o.Retriever = None,
+    table: o.Table = None,
+    depth: o.Depth = None,
+    store: o.StorePlace = DEFAULT_STORE,
+) -> None:
+    from surecut.cli.loading import load, load_data, refuse_two_pipes
+    from surecut.cli.printing import err
+    from surecut.monitoring.monitor import Monitor
+    from surecut.monitoring.store import Store
+
+    refuse_two_pipes(certificate, retriever)
+    loaded = load(certificate)
+    reference = None if retriever is None and table is None else load_data(retriever, None, None, table, depth=depth)
+    monitor = Monitor(loaded, Store(store, create=False))
+    monitor.restart(reference)
+    err.print(f"period {monitor.standing().period} begins: only what comes in from here on counts", style="dim")
+
+
+def _above_one(option: str, value: float) -> float:
+    if not 1.0 < value < float("inf"):
+        raise InputError(f"{option} {value:g}: evidence begins at 1, so an alarm is at more than that")
+    return value
+
+
+def _records(path: str) -> "Iterator[Feedback]":
+    from surecut.io.piped import standard_input
+    from surecut.monitoring.feedback import read_feedback
+
+    if path == "-":
+        yield from read_feedback(standard_input().splitlines(), "standard input")
+        return
+    try:
+        with open(path, "rb") as file:
+            yield from read_feedback(file, path)
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or error}") from None
+
+
+def _counted(added: "Added") -> str:
+    streams = ", ".join(f"{count:,} for {_MEANING[name]}" for name, count in added.counted.items())
+    known = f"; {added.known:,} said nothing new" if added.known else ""
+    return f"{added.records:,} records: {streams}{known}"
+
+
+_MEANING = {"claim": "the claim", "agreement": "agreement", "drift": "the traffic"}
