@@ -1,5 +1,6 @@
 """Targets: a claim about quality, as a variable X in [0, 1] and a level a, so that it reads E[X] <= a."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
@@ -274,6 +275,14 @@ def target_from_json(record: dict[str, Any], loss: OwnFunction | None = None) ->
         return risk(loss, value)
     simple: dict[str, type[Target]] = {c.kind: c for c in (AtLeast, MaxDrop, MaxDropAbsolute)}
     return simple[kind](value)
+
+
+def claimed_quantity(kind: str) -> tuple[str, Callable[[float], str]]:
+    """What a claim of a kind is about, "drop " or nothing, and how its values are written."""
+    unit = "drop " if kind in (MaxDrop.kind, MaxDropAbsolute.kind) else ""
+    if kind in (MaxDrop.kind, Agreement.kind):
+        return unit, lambda value: f"{100 * value:.1f}%"
+    return unit, lambda value: f"{value:.3f}"
 
 
 CLAIMS: dict[str, Target] = {

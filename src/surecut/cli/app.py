@@ -16,6 +16,7 @@ from surecut.cli import (
     recalibrate,
     report,
     score,
+    serve,
     show,
     speedup,
     trials,
@@ -64,6 +65,7 @@ app.command("score", help=score.HELP)(score.score)
 app.command("rank", help=rank.HELP)(rank.rank)
 app.command("export", help=export.HELP)(export.export)
 app.command("speedup", help=speedup.HELP)(speedup.speedup)
+app.command("serve", help=serve.HELP)(serve.serve)
 app.command("recalibrate", help=recalibrate.HELP)(recalibrate.recalibrate)
 
 watched = typer.Typer(help=monitor.HELP, no_args_is_help=True, rich_markup_mode="markdown")

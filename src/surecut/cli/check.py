@@ -35,7 +35,8 @@ def check(
 
     from surecut import checking
     from surecut.cli.loading import load, load_data, refuse_two_pipes, working
-    from surecut.cli.printing import claimed_quantity, err, out, print_json
+    from surecut.cli.printing import err, out, print_json
+    from surecut.targets import claimed_quantity
 
     refuse_two_pipes(certificate, retriever, reranker, qrels)
     loaded = load(certificate)
@@ -54,7 +55,7 @@ def check(
     if json:
         print_json(found.to_dict())
     else:
-        unit, shown = claimed_quantity(loaded)
+        unit, shown = claimed_quantity(str(loaded.target["kind"]))
         rows = Table.grid(padding=(0, 2))
         rows.add_row("claimed", Text(loaded.statement))
         rows.add_row(

@@ -4,7 +4,7 @@ import json
 import os
 import shlex
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import IO, Any
 
@@ -114,15 +114,6 @@ def print_certificate(certificate: Certificate, ms_per_pair: float | None = None
             f"{full:,.0f} ms a query becomes {pruned:,.0f} ms (p99 {tail['p99'] * ms_per_pair:,.0f} ms)",
         )
     out.print(rows)
-
-
-def claimed_quantity(certificate: Certificate) -> tuple[str, Callable[[float], str]]:
-    """What a certificate's claim is about: "drop " or nothing, and how its values are shown."""
-    kind = str(certificate.target["kind"])
-    unit = "drop " if kind in ("max_drop", "max_drop_abs") else ""
-    if kind in ("max_drop", "agreement"):
-        return unit, lambda value: f"{100 * value:.1f}%"
-    return unit, lambda value: f"{value:.3f}"
 
 
 def rule_in_words(certificate: Certificate) -> str:

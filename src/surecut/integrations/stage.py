@@ -205,9 +205,10 @@ def ids_or_none(names: Sequence[Any]) -> Sequence[Any] | None:
 def _names(ids: Sequence[Any]) -> list[str]:
     """Document ids, all of them and each once."""
     names = [str(each) for each in ids]
-    missing = [place for place, each in enumerate(ids) if each is None or (isinstance(each, float) and each != each)]
-    if missing:
-        raise InputError(f"document {missing[0]} has no id: give the ids of all documents, or none")
+    if not set(map(type, ids)) <= {str, int}:
+        for place, each in enumerate(ids):
+            if each is None or (isinstance(each, float) and each != each):
+                raise InputError(f"document {place} has no id: give the ids of all documents, or none")
     if len(set(names)) < len(names):
         twice = next(name for place, name in enumerate(names) if name in names[:place])
         raise InputError(f"document '{twice}' is twice in one list: keep one of them")
@@ -218,11 +219,11 @@ def _numbers(scores: Any, names: Sequence[str] | None, where: str, documents: in
     """First-stage scores, or the sentence that says which document has none."""
     if isinstance(scores, Mapping | str) or not isinstance(scores, Iterable):
         raise InputError(f"the first-stage scores must be a list of numbers, not {type(scores).__name__}")
-    given = list(scores)
+    given = scores if isinstance(scores, np.ndarray) else list(scores)
     for what, number in (("documents", documents), ("ids", None if names is None else len(names))):
         if number is not None and len(given) != number:
             raise InputError(f"{len(given)} first-stage scores for {number} {what}: one each is expected")
-    numbers = np.array([_number(each) for each in given])
+    numbers = _as_numbers(given)
     finite = np.isfinite(numbers)
     if not finite.all():
         place = int(np.argmin(finite))
@@ -250,6 +251,17 @@ def of_query(query: Any) -> Iterator[None]:
         yield
     except InputError as error:
         raise InputError(f"query '{query}': {error}") from None
+
+
+def _as_numbers(given: Any) -> Float64:
+    """One number each; what is none becomes nan."""
+    try:
+        numbers = np.asarray(given)
+    except (TypeError, ValueError, RuntimeError):
+        numbers = np.empty((0, 0))
+    if numbers.ndim == 1 and numbers.dtype.kind in "fiub":
+        return numbers.astype(np.float64)
+    return np.array([_number(each) for each in given])
 
 
 def _number(value: Any) -> float:

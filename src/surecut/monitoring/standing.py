@@ -12,7 +12,7 @@ from surecut.monitoring.looks import looks_reached, queries_of
 from surecut.monitoring.settings import Settings
 from surecut.monitoring.store import Period
 from surecut.monitoring.streams import Levels, Mean, State
-from surecut.targets import Target
+from surecut.targets import Agreement, Target, claimed_quantity
 
 BELIEVED, IN_DOUBT, NOT_BELIEVED, UNWATCHED = "believed", "in doubt", "not believed", "no evidence yet"
 
@@ -26,6 +26,7 @@ class Stream:
     """
 
     count: int
+    words: str  # what they say
     estimate: float | None
     claimed: float | None
     ever: float | None
@@ -85,9 +86,9 @@ def standing_of(certificate: Certificate, target: Target, state: State, settings
         period=period.number,
         started=period.started,
         levels=levels,
-        claim=_mean_stream(state.claim, target.value, target),
-        agreement=_mean_stream(state.agreement, floor),
-        drift=Stream(state.drift.count, None, None, _number(state.drift.evidence.ever), None, state.drift.alarms),
+        claim=_mean_stream(state.claim, target),
+        agreement=_mean_stream(state.agreement, None if floor is None else Agreement(floor, settings.top)),
+        drift=_traffic_stream(state, settings),
         complete=state.complete,
         look=look,
         next_look=queries_of(look + 1, settings.first_look),
@@ -102,15 +103,28 @@ def _belief(state: State) -> str:
     return BELIEVED if state.claim.count else UNWATCHED
 
 
-def _mean_stream(mean: Mean, claimed: float | None, target: Target | None = None) -> Stream:
-    estimate = None
+def _mean_stream(mean: Mean, target: Target | None) -> Stream:
+    """What is found beside what is claimed; without a claim, it is only counted."""
+    estimate, claimed = None, None if target is None else target.value
     if mean.count:
         measured, full = np.array([mean.measured / mean.count]), np.array([mean.full / mean.count])
         estimate = float(measured[0]) if target is None else target.estimate(measured, full)
-    if mean.level is None:
-        return Stream(mean.count, estimate, claimed, None, None, mean.alarms)
-    evidence = mean.evidence
-    return Stream(mean.count, estimate, claimed, _number(evidence.ever), _number(evidence.recent), mean.alarms)
+    ever, recent = (None, None) if mean.level is None else (mean.evidence.ever, mean.evidence.recent)
+    words = _found(estimate, target or Agreement(0.5), claimed)
+    return Stream(mean.count, words, estimate, claimed, _number(ever), _number(recent), mean.alarms)
+
+
+def _found(estimate: float | None, target: Target, claimed: float | None) -> str:
+    unit, shown = claimed_quantity(target.kind)
+    found = "nothing yet" if estimate is None else f"{unit}{shown(estimate)}"
+    least = "at least" if target.rising else "at most"
+    return found if claimed is None else f"{found} ({least} {shown(claimed)})"
+
+
+def _traffic_stream(state: State, settings: Settings) -> Stream:
+    beside = f"{settings.reference:,} of calibration" if settings.reference else "earlier traffic"
+    evidence = _number(state.drift.evidence.ever)
+    return Stream(state.drift.count, f"beside {beside}", None, None, evidence, None, state.drift.alarms)
 
 
 def _claim_reasons(claim: Mean, levels: Levels) -> list[str]:
@@ -171,6 +185,6 @@ def _advice(belief: str, complete: int, look: int, next_look: int) -> tuple[str,
     )
 
 
-def _number(log: float) -> float:
+def _number(log: float | None) -> float | None:
     """Evidence as a number that JSON can hold."""
-    return math.exp(min(log, 700.0))
+    return None if log is None else math.exp(min(log, 700.0))

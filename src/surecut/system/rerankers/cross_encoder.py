@@ -1,13 +1,13 @@
 """Cross-encoders: query and document read together, one score a pair."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
 import numpy as np
 
-from surecut.arrays import Array, Float64, Int64
+from surecut.arrays import Array, Float64
 from surecut.errors import InputError
 from surecut.system.cache import digest
 from surecut.system.collection import Queries
@@ -55,6 +55,9 @@ class CrossEncoder:
         self._tokenizer.refuse_long_queries(queries.texts)
 
     def prepare(self, documents: TextStore, watch: Watch = SILENT) -> None:
+        self.load()
+
+    def load(self) -> None:
         """Load the model."""
         _ = self._network
 
@@ -65,24 +68,33 @@ class CrossEncoder:
         owners: list[int] = np.repeat(np.arange(len(hits)), sizes).tolist()
         if not owners:
             return [np.empty(0) for _ in hits]
-        tokens = self._tokenizer.pairs([queries.texts[owner] for owner in owners], documents.texts.take(numbers))
-        self._note_long(tokens, numbers, documents)
+        scores = self.score_pairs(
+            [queries.texts[owner] for owner in owners],
+            documents.texts.take(numbers),
+            lambda place: documents.ids[int(numbers[place])],
+        )
+        return np.split(scores, np.cumsum(sizes)[:-1])
+
+    def score_pairs(self, queries: Sequence[str], texts: Sequence[str], name: Callable[[int], str]) -> Float64:
+        """A score for each pair; `name` says how the document at a place is called, for one that is refused."""
+        tokens = self._tokenizer.pairs(queries, texts)
+        self._note_long(tokens, name)
         scores = run(self._network, tokens, self._finish)
         if not np.isfinite(scores).all():
             raise InputError(f"{self.model}: gave a score that is not a number")
-        return np.split(scores, np.cumsum(sizes)[:-1])
+        return scores
 
     def notes(self) -> list[str]:
         if not self._cut:
             return []
         return [f"{self._cut:,} pairs had more than {self._tokenizer.max_length} tokens: their documents were cut"]
 
-    def _note_long(self, tokens: Tokens, numbers: Int64, documents: TextStore) -> None:
+    def _note_long(self, tokens: Tokens, name: Callable[[int], str]) -> None:
         cut = tokens.cut
         if cut and self.long_documents == "refuse":
             raise InputError(
-                f"document '{documents.ids[int(numbers[cut[0]])]}' and its query have more than the "
-                f'{self._tokenizer.max_length} tokens that the model takes; long_documents = "cut" cuts it there'
+                f"document '{name(cut[0])}' and its query have more than the {self._tokenizer.max_length} tokens that "
+                'the model takes; long_documents = "cut" cuts it there'
             )
         self._cut += len(cut)
 

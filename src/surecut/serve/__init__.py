@@ -1,0 +1,1 @@
+"""The certificate as a service: lists in, survivors out, over HTTP."""

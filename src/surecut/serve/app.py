@@ -1,0 +1,252 @@
+"""The application: routes, and what goes on beside them."""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+from surecut.extras import needed
+from surecut.monitoring.streams import STREAMS
+from surecut.serve import messages as m
+from surecut.serve.describing import described, opened
+from surecut.serve.gate import Gate
+from surecut.serve.logs import log
+from surecut.serve.messages import JSON, MSGPACK
+from surecut.serve.metrics import CONTENT_TYPE
+from surecut.serve.page import monitor_page
+from surecut.serve.service import Refusal, Service
+from surecut.serve.shelf import Served
+from surecut.version import __version__
+
+needed("fastapi", "serve")
+
+from fastapi import FastAPI, Request, Response  # noqa: E402
+from starlette.concurrency import run_in_threadpool  # noqa: E402
+from starlette.exceptions import HTTPException  # noqa: E402
+
+_LARGE = 256 * 1024  # bytes: what takes long is done beside the loop, so that others are answered meanwhile
+_EVERY = 2.0  # seconds between two looks at files and monitors
+
+DESCRIPTION = """How few candidates does your reranker have to see, with a guarantee?
+
+Send a query's candidates with the retriever's scores, and get those that the certificate says to rerank. Bodies are
+JSON or MessagePack (`Content-Type: application/msgpack`); answers come in the form that `Accept` names, or in that of
+the body."""
+
+
+def make_app(service: Service) -> FastAPI:
+    """The application, ready for a server."""
+    app = FastAPI(
+        title="surecut",
+        version=__version__,
+        description=DESCRIPTION,
+        lifespan=_alive,
+        docs_url=None,
+        redoc_url=None,
+        swagger_ui_oauth2_redirect_url=None,
+    )
+    app.state.service = service
+    app.add_middleware(Gate, service=service)
+    app.add_exception_handler(HTTPException, _no_such_thing)
+    for method, path, function, description in _ROUTES:
+        app.add_api_route(path, function, methods=[method], response_class=Response, **description)
+    opened(app)
+    return app
+
+
+@contextlib.asynccontextmanager
+async def _alive(app: FastAPI) -> AsyncIterator[None]:
+    """Files and monitors are looked after while requests are served; what was sampled is counted before the end."""
+    service: Service = app.state.service
+    tending = asyncio.create_task(_tend(service))
+    yield
+    service.stopping = True
+    tending.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await tending
+    await run_in_threadpool(service.count_seen)
+
+
+async def _tend(service: Service) -> None:
+    while True:
+        await asyncio.sleep(_EVERY)
+        try:
+            await run_in_threadpool(tend, service)
+        except Exception as error:  # the next time it may work; requests are served meanwhile
+            log("tending failed", logging.ERROR, kind=type(error).__name__, problem=str(error))
+
+
+def tend(service: Service) -> None:
+    """Reload files that changed, count what was sampled, and see how certificates stand."""
+    for served in service.shelf.reload():
+        outcome = "refused" if served.problem else "reloaded"
+        service.metrics.reloads.labels(served.name, outcome).inc()
+        level = logging.ERROR if served.problem else logging.INFO
+        log(outcome, level, certificate=served.name, digest=served.certificate.digest, problem=served.problem)
+        if not served.problem:
+            service.watch(served)
+    service.count_seen()
+    for served in service.shelf:
+        service.refresh(served.name)
+
+
+async def health(request: Request) -> Response:
+    """The process is there."""
+    return _answer(request, m.Health("ok", __version__))
+
+
+async def ready(request: Request) -> Response:
+    """Requests are welcome; 503 once the service is on its way out."""
+    if _service(request).stopping:
+        raise Refusal(503, "stopping", "the service is stopping")
+    return _answer(request, m.Health("ready", __version__))
+
+
+async def certificates(request: Request) -> Response:
+    """All certificates that are served, by name."""
+    service = _service(request)
+    return _answer(request, m.Certificates([_info(service, served) for served in service.shelf]))
+
+
+async def certificate(request: Request, name: str) -> Response:
+    """One certificate, with all it says."""
+    service = _service(request)
+    served = service.served(name)
+    return _answer(request, m.OneCertificate(_info(service, served), served.certificate.to_dict()))
+
+
+async def prune(request: Request, name: str) -> Response:
+    """One query's candidates in, the survivors out."""
+    service, body = _service(request), await request.body()
+
+    def work() -> m.Survivors:
+        return service.prune(name, m.decoded(body, _sent(request), m.Query))
+
+    found = work() if len(body) < _LARGE else await run_in_threadpool(work)
+    request.scope["surecut"].update(certificate=name, candidates=found.candidates, kept=found.kept)
+    return _answer(request, found)
+
+
+async def prune_batch(request: Request, name: str) -> Response:
+    """The candidates of several queries in, the survivors of each out; one that is refused refuses all."""
+    service, body = _service(request), await request.body()
+
+    def work() -> m.AllSurvivors:
+        queries = m.decoded(body, _sent(request), m.Queries).queries
+        if len(queries) > service.limits.queries:
+            raise Refusal(413, "too large", f"{len(queries):,} queries: at most {service.limits.queries:,} a request")
+        service.served(name)
+        return m.AllSurvivors([service.prune(name, each) for each in queries])
+
+    found = await run_in_threadpool(work)
+    totals = {"candidates": sum(each.candidates for each in found.results), "kept": sum(e.kept for e in found.results)}
+    request.scope["surecut"].update(certificate=name, queries=len(found.results), **totals)
+    return _answer(request, found)
+
+
+async def rank(request: Request, name: str) -> Response:
+    """A query and its candidates with texts in, the final list out: pruned, and the survivors reranked here."""
+    service, body = _service(request), await request.body()
+    found = await run_in_threadpool(lambda: service.rank(name, m.decoded(body, _sent(request), m.RankQuery)))
+    request.scope["surecut"].update(certificate=name, candidates=found.candidates, kept=found.kept)
+    return _answer(request, found)
+
+
+async def feedback(request: Request, name: str) -> Response:
+    """Feedback on queries of the traffic; what is answered with 200 is on disk, and an id counts once."""
+    service, body = _service(request), await request.body()
+    found = await run_in_threadpool(
+        lambda: service.feedback(name, m.decoded(body, _sent(request), m.FeedbackBatch).records)
+    )
+    request.scope["surecut"].update(certificate=name, records=found.records, known=found.known)
+    return _answer(request, found)
+
+
+async def monitor(request: Request, name: str) -> Response:
+    """Is the certificate still believed? With the evidence over time."""
+    service = _service(request)
+
+    def work() -> m.Monitored:
+        watched = service.monitor(name)
+        service.refresh(name)
+        return m.Monitored(service.standing(name), {stream: watched.history(stream) for stream in STREAMS})
+
+    return _answer(request, await run_in_threadpool(work))
+
+
+async def metrics(request: Request) -> Response:
+    """Sizes, times, refusals and evidence, for Prometheus."""
+    return Response(_service(request).metrics.text(), media_type=CONTENT_TYPE)
+
+
+async def page(request: Request) -> Response:
+    """How the certificates stand, as a page that keeps itself up to date."""
+    html, policy = monitor_page()
+    return Response(html, media_type="text/html", headers={"content-security-policy": policy})
+
+
+_OF = "/v1/certificates/{name}"
+_ROUTES: tuple[tuple[str, str, Callable[..., Any], dict[str, Any]], ...] = (
+    ("GET", "/v1/health", health, described(m.Health)),
+    ("GET", "/v1/ready", ready, described(m.Health, errors=(503,))),
+    ("GET", "/v1/certificates", certificates, described(m.Certificates)),
+    ("GET", _OF, certificate, described(m.OneCertificate, errors=(404,))),
+    ("POST", f"{_OF}/prune", prune, described(m.Survivors, m.Query)),
+    ("POST", f"{_OF}/prune/batch", prune_batch, described(m.AllSurvivors, m.Queries)),
+    ("POST", f"{_OF}/rank", rank, described(m.RankedList, m.RankQuery, errors=(409,))),
+    ("POST", f"{_OF}/feedback", feedback, described(m.Counted, m.FeedbackBatch, errors=(409,))),
+    ("GET", f"{_OF}/monitor", monitor, described(m.Monitored, errors=(404, 409))),
+    ("GET", "/metrics", metrics, described(None, media_type="text/plain")),
+    ("GET", "/monitor", page, described(None, media_type="text/html")),
+)
+
+
+def _service(request: Request) -> Service:
+    service: Service = request.app.state.service
+    return service
+
+
+def _sent(request: Request) -> str:
+    """The form of the body."""
+    form = request.headers.get("content-type", JSON).partition(";")[0].strip().lower()
+    if form in ("application/x-msgpack", "application/vnd.msgpack", MSGPACK):
+        return MSGPACK
+    if form == JSON or not form:
+        return JSON
+    raise Refusal(415, "malformed", f"bodies are {JSON} or {MSGPACK}, not {form[:100]}")
+
+
+def _answer(request: Request, message: Any) -> Response:
+    """A message in the form that was asked for, else in that of the body."""
+    asked = request.headers.get("accept", "*/*").lower()
+    wanted = f"{asked} {request.headers.get('content-type', '')}" if asked in ("*/*", "") else asked
+    form = MSGPACK if "msgpack" in wanted and JSON not in asked else JSON
+    return Response(m.encoded(message, form), media_type=form)
+
+
+def _info(service: Service, served: Served) -> m.Info:
+    certificate = served.certificate
+    belief = service.belief(served.name)
+    return m.Info(
+        name=served.name,
+        status=certificate.status,
+        statement=certificate.statement,
+        digest=certificate.digest,
+        depth=certificate.depth,
+        mean_kept=certificate.mean_kept,
+        tail=certificate.tail,
+        fusion=float(certificate.fusion["beta"]),
+        loaded=served.loaded,
+        belief=belief,
+        falls_back=service.falls_back(served.name),
+        problem=served.problem,
+    )
+
+
+async def _no_such_thing(request: Request, error: Exception) -> Response:
+    """A path or method that there is not."""
+    assert isinstance(error, HTTPException)
+    request.scope["surecut"]["reason"] = "unknown"
+    problem = m.Problem(f"{request.method} {request.url.path[:200]}: {str(error.detail).lower()}; see /docs")
+    return Response(m.encoded(problem, JSON), error.status_code, error.headers, JSON)

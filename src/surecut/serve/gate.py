@@ -1,0 +1,146 @@
+"""What every request passes: key, rate and size, a line in the log, the metrics. Plain ASGI: it costs little."""
+
+import asyncio
+import logging
+import math
+import secrets
+import time
+import traceback
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any
+
+from surecut.errors import InputError
+from surecut.serve.logs import log
+from surecut.serve.messages import JSON, Malformed, Problem, encoded
+from surecut.serve.service import Refusal, Service
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+OPEN = ("/v1/health", "/v1/ready", "/openapi.json", "/docs", "/swagger", "/monitor")
+"""What needs no key: no data is behind it. A prefix stands for everything below it."""
+
+_SLOWEST_BODY = 30.0  # seconds
+
+
+class Gate:
+    """Lets a request through to the application, or refuses it in one sentence."""
+
+    def __init__(self, app: App, service: Service) -> None:
+        self._app, self._service = app, service
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        started, answer = time.perf_counter(), _Answer(send, secrets.token_hex(8))
+        scope["surecut"] = {}
+        try:
+            self._admit(scope)
+            await self._app(scope, _Bounded(receive, self._service.limits.body), answer)
+        except (Refusal, InputError, Malformed) as error:
+            refusal = as_refusal(error)
+            await answer.refuse(refusal.status, str(refusal), refusal.headers)
+            scope["surecut"]["reason"] = refusal.reason
+        except Exception as error:  # a fault of the service's own: said so, and never the text of the exception
+            stack = "".join(traceback.format_tb(error.__traceback__))
+            log("fault", logging.ERROR, request=answer.request, kind=type(error).__name__, stack=stack)
+            await answer.refuse(500, "the service made a mistake; it is in its log", {})
+        self._note(scope, answer, time.perf_counter() - started)
+
+    def _admit(self, scope: Scope) -> None:
+        headers = dict(scope["headers"])
+        key = _key(headers)
+        if self._service.keys and not scope["path"].startswith(OPEN) and not self._service.keys.opens(key):
+            cure = "send it as 'X-API-Key: ...' or 'Authorization: Bearer ...'"
+            raise Refusal(401, "no key", f"this needs a key: {cure}", {"www-authenticate": "Bearer"})
+        client = key if self._service.keys else (scope.get("client") or ("", 0))[0]
+        if wait := self._service.rate.wait(client):
+            later = {"retry-after": str(math.ceil(wait))}
+            raise Refusal(429, "too fast", f"too many requests: try again in {wait:.1f} s", later)
+        length = headers.get(b"content-length", b"0")
+        if length.isdigit() and int(length) > self._service.limits.body:
+            raise too_large(self._service.limits.body)
+
+    def _note(self, scope: Scope, answer: "_Answer", seconds: float) -> None:
+        route = getattr(scope.get("route"), "path", "other")
+        known: dict[str, Any] = dict(scope["surecut"])
+        metrics = self._service.metrics
+        metrics.seconds.labels(route).observe(seconds)
+        metrics.responses.labels(route, answer.status).inc()
+        if answer.status >= 400:
+            metrics.refusals.labels(known.get("reason", "other")).inc()
+        log(
+            "request",
+            request=answer.request,
+            method=scope["method"],
+            route=route,
+            status=answer.status,
+            ms=round(1000 * seconds, 3),
+            **known,
+        )
+
+
+def as_refusal(error: Exception) -> Refusal:
+    """What a request was refused for, as an answer."""
+    if isinstance(error, Refusal):
+        return error
+    if isinstance(error, Malformed):
+        return Refusal(400, "malformed", f"the body is not what is expected: {error}")
+    return Refusal(422, "refused", " ".join(str(error).split()))
+
+
+def too_large(limit: int) -> Refusal:
+    return Refusal(413, "too large", f"the body is larger than {limit:,} bytes", {"connection": "close"})
+
+
+def _key(headers: dict[bytes, bytes]) -> str:
+    given = headers.get(b"x-api-key")
+    if given is None:
+        scheme, _, given = headers.get(b"authorization", b"").partition(b" ")
+        given = given if scheme.lower() == b"bearer" else b""
+    return given.strip().decode("utf-8", "surrogateescape")
+
+
+class _Bounded:
+    """The body of a request, up to a size, and not forever."""
+
+    def __init__(self, receive: Receive, limit: int) -> None:
+        self._receive, self._limit, self._left = receive, limit, limit
+        self._latest = asyncio.get_running_loop().time() + _SLOWEST_BODY
+
+    async def __call__(self) -> Message:
+        try:
+            async with asyncio.timeout_at(self._latest):
+                message = await self._receive()
+        except TimeoutError:
+            raise Refusal(408, "too slow", "the body did not arrive in time", {"connection": "close"}) from None
+        self._left -= len(message.get("body", b""))
+        if self._left < 0:
+            raise too_large(self._limit)
+        return message
+
+
+class _Answer:
+    """What goes back, with a name by which the log can be searched."""
+
+    def __init__(self, send: Send, request: str) -> None:
+        self._send, self.request, self.status = send, request, 0
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            message["headers"] = [*message.get("headers", []), (b"x-request-id", self.request.encode())]
+        await self._send(message)
+
+    async def refuse(self, status: int, sentence: str, headers: dict[str, str]) -> None:
+        if self.status:  # too late: it has begun to answer
+            return
+        body = encoded(Problem(sentence), JSON)
+        given = {"content-type": JSON, "content-length": str(len(body)), **headers}
+        lines = [(name.encode(), value.encode()) for name, value in given.items()]
+        await self({"type": "http.response.start", "status": status, "headers": lines})
+        await self._send({"type": "http.response.body", "body": body})

@@ -1,0 +1,24 @@
+"""The live page: how the certificates stand, in one HTML file that asks the service and nobody else."""
+
+from base64 import b64encode
+from functools import cache
+from hashlib import sha256
+from importlib.resources import files
+
+
+@cache
+def monitor_page() -> tuple[str, str]:
+    """The page, and the content security policy under which it runs."""
+    style = _file("report", "page.css") + _file("serve", "monitor.css")  # the same look as the report
+    script = _file("serve", "monitor.js")
+    html = _file("serve", "monitor.html").replace("/* style */", style).replace("/* script */", script)
+    policy = f"default-src 'none'; connect-src 'self'; style-src {_digest(style)}; script-src {_digest(script)}"
+    return html, f"{policy}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+
+def _digest(text: str) -> str:
+    return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
+
+
+def _file(package: str, name: str) -> str:
+    return files(f"surecut.{package}").joinpath("template", name).read_text(encoding="utf-8")

@@ -1,0 +1,47 @@
+"""The server: one process, one loop, a graceful end."""
+
+from typing import Any
+
+from surecut.errors import InputError
+from surecut.extras import needed
+from surecut.serve.app import make_app
+from surecut.serve.logs import log, set_up
+from surecut.serve.service import Service
+
+needed("uvicorn", "serve")
+
+import uvicorn  # noqa: E402
+
+_GRACE = 30  # seconds for what was accepted to finish
+
+
+def run(service: Service, host: str, port: int, log_level: str) -> None:
+    """Serve until told to stop; what was accepted by then is finished first."""
+    set_up(log_level)
+    server = _Server(
+        uvicorn.Config(
+            make_app(service),
+            host=host,
+            port=port,
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,
+            timeout_graceful_shutdown=_GRACE,
+            ws="none",
+        ),
+    )
+    server.run()
+    if not server.started:
+        raise InputError(f"cannot listen on {host}:{port}: is the port taken, or the address not of this machine?")
+
+
+class _Server(uvicorn.Server):
+    """Says where it listens, for whoever started it with port 0."""
+
+    async def startup(self, sockets: Any = None) -> None:
+        await super().startup(sockets)
+        for server in self.servers if self.started else ():
+            for listening in server.sockets:
+                host, port = listening.getsockname()[:2]
+                log("listening", host=host, port=port)
