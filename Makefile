@@ -7,7 +7,7 @@ HEAVY := $(VENV)/.heavy
 MODEL := .models/ms-marco-MiniLM-L-12-v2-torch
 ROOT := $(shell test $$(id -u) = 0 || echo sudo)
 
-.PHONY: setup system demo test test-heavy lint bench bench-integrations validity real reproduce docs clean
+.PHONY: setup system demo test test-heavy lint bench bench-integrations bench-serve validity real reproduce docs clean
 
 setup: $(STAMP)
 
@@ -17,9 +17,9 @@ $(STAMP): pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable ".[dev]"
 	touch $@
 
-system:  ## what only the system's package manager has: a browser, for the tests of the report (Debian, Ubuntu)
-	command -v chromium > /dev/null || { $(ROOT) apt-get update --quiet && \
-	$(ROOT) apt-get install --quiet --yes --no-install-recommends chromium fonts-dejavu-core; }
+system:  ## what only the system's package manager has: a browser for tests, wrk for the load (Debian, Ubuntu)
+	command -v chromium > /dev/null && command -v wrk > /dev/null || { $(ROOT) apt-get update --quiet && \
+	$(ROOT) apt-get install --quiet --yes --no-install-recommends chromium fonts-dejavu-core wrk; }
 
 demo: setup  ## the main job on data that needs no download; its report is build/demo.html
 	mkdir -p build
@@ -49,6 +49,9 @@ bench: setup  ## speed as ratios, in one run
 
 bench-integrations: setup $(HEAVY)  ## what each integration costs and saves: docs/integrations/measured.md (half an hour)
 	$(BIN)/python -m benchmarks.integrations
+
+bench-serve: setup  ## the service under load by wrk (make system), beside plain FastAPI: docs/service-measured.md
+	$(BIN)/python -m benchmarks.service
 
 validity: setup  ## the long statistical study
 	$(BIN)/python -m pytest -n auto -m study tests/validity --durations 10

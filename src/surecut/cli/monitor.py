@@ -173,7 +173,7 @@ def show(certificate: o.CertificatePath, store: o.StorePlace = DEFAULT_STORE, js
     if json:
         print_json(standing.to_dict())
     else:
-        print_standing(standing, {name: monitor.history(name, points=20) for name in STREAMS})
+        print_standing(standing, {name: monitor.history(name, points=15) for name in STREAMS})
     raise typer.Exit(1 if standing.alarmed else 0)
 
 

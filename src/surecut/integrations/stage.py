@@ -47,7 +47,8 @@ class Pruned:
     @property
     def survivors(self) -> list[int]:
         """Positions to rerank, best first."""
-        return [int(place) for place in self.order[: self.kept]]
+        places: list[int] = self.order[: self.kept].tolist()
+        return places
 
 
 class Stage:
@@ -204,11 +205,12 @@ def ids_or_none(names: Sequence[Any]) -> Sequence[Any] | None:
 
 def _names(ids: Sequence[Any]) -> list[str]:
     """Document ids, all of them and each once."""
-    names = [str(each) for each in ids]
-    if not set(map(type, ids)) <= {str, int}:
+    names = list(ids)
+    if set(map(type, ids)) != {str}:
         for place, each in enumerate(ids):
             if each is None or (isinstance(each, float) and each != each):
                 raise InputError(f"document {place} has no id: give the ids of all documents, or none")
+        names = [str(each) for each in ids]
     if len(set(names)) < len(names):
         twice = next(name for place, name in enumerate(names) if name in names[:place])
         raise InputError(f"document '{twice}' is twice in one list: keep one of them")

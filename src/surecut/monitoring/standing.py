@@ -80,7 +80,7 @@ def standing_of(certificate: Certificate, target: Target, state: State, settings
     return Standing(
         belief=belief,
         reasons=(*_claim_reasons(state.claim, levels), *_other_reasons(state, settings)),
-        advice=_advice(belief, state.complete, look, queries_of(look + 1, settings.first_look)),
+        advice=_advice(belief, state.complete, look, settings.first_look),
         statement=certificate.statement,
         digest=certificate.digest,
         period=period.number,
@@ -167,21 +167,24 @@ def _other_reasons(state: State, settings: Settings) -> list[str]:
 _NAMES = {"best": "best scores", "spread": "spread", "peak": "best score's distance from the others"}
 
 
-def _advice(belief: str, complete: int, look: int, next_look: int) -> tuple[str, ...]:
+def _advice(belief: str, complete: int, look: int, first_look: int) -> tuple[str, ...]:
     if belief == UNWATCHED:
         return ("send feedback with labels for a random sample of the traffic",)
     if belief == BELIEVED:
         return ()
     if look:
-        recalibrate = f"surecut recalibrate makes a new certificate from the {complete:,} complete queries that came in"
+        queries = queries_of(look, first_look)
+        recalibrate = (
+            f"surecut recalibrate makes a new certificate from the first {queries:,} complete queries (look {look})"
+        )
     else:
-        recalibrate = f"{complete:,} of the {next_look:,} complete queries that surecut recalibrate needs have come in"
+        recalibrate = f"{complete:,} of the {first_look:,} complete queries that surecut recalibrate needs have come in"
     if belief == IN_DOUBT:
         return ("label a random sample of the present traffic: only labels tell whether the claim holds", recalibrate)
     return (
-        "prune nothing until there is a new certificate (surecut serve --fall-back does so by itself)",
+        "prune nothing until there is a new certificate: surecut serve --fall-back sees to that",
         recalibrate,
-        "surecut monitor restart forgets what came in before a change, so that only fresh queries recalibrate",
+        "if most of that came in before the change, count afresh first: surecut monitor restart",
     )
 
 

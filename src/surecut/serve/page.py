@@ -12,8 +12,17 @@ def monitor_page() -> tuple[str, str]:
     style = _file("report", "page.css") + _file("serve", "monitor.css")  # the same look as the report
     script = _file("serve", "monitor.js")
     html = _file("serve", "monitor.html").replace("/* style */", style).replace("/* script */", script)
-    policy = f"default-src 'none'; connect-src 'self'; style-src {_digest(style)}; script-src {_digest(script)}"
-    return html, f"{policy}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    allowed = {
+        "default-src": "'none'",
+        "connect-src": "'self'",
+        "img-src": "data:",
+        "style-src": _digest(style),
+        "script-src": _digest(script),
+        "base-uri": "'none'",
+        "form-action": "'none'",
+        "frame-ancestors": "'none'",
+    }
+    return html, "; ".join(f"{what} {whence}" for what, whence in allowed.items())
 
 
 def _digest(text: str) -> str:
