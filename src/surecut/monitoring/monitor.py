@@ -56,9 +56,7 @@ class Monitor:
     def __init__(self, certificate: Certificate | str | Path, store: Store | str | Path = kept.DEFAULT_STORE) -> None:
         self.certificate = certificate if isinstance(certificate, Certificate) else load_certificate(certificate)
         if self.certificate.status == "abstained":
-            raise InputError(
-                "the certificate abstained: it claims nothing and prunes nothing, so nothing can be watched"
-            )
+            raise InputError("the certificate abstained: it claims and prunes nothing, so there is nothing to watch")
         self.store = store if isinstance(store, Store) else Store(store)
         self._digest = self.certificate.digest
 

@@ -1,0 +1,104 @@
+"""Stores that cannot be, in one sentence; two writers at once; and a writer that is killed at any moment."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from surecut.errors import InputError
+from surecut.monitoring.monitor import Monitor
+from surecut.monitoring.store import Store
+
+WRITER = Path(__file__).with_name("writer.py")
+
+
+def test_a_file_that_is_no_database_is_refused(tmp_path):
+    path = tmp_path / "notes.txt"
+    path.write_text("not a database, but long enough to look at " * 50)
+    with pytest.raises(InputError, match=r"notes\.txt does not work: file is not a database"):
+        Store(path)
+
+
+def test_a_folder_that_is_not_there_is_named(tmp_path):
+    with pytest.raises(InputError, match="unable to open database file"):
+        Store(tmp_path / "nowhere" / "monitor.db")
+
+
+def test_only_two_kinds_are_known():
+    with pytest.raises(InputError, match="SQLite or PostgreSQL, not mysql"):
+        Store("mysql://somebody@localhost/monitor")
+    with pytest.raises(InputError, match="a file, or a URL"):
+        Store("postgres ql://x")
+
+
+@pytest.mark.heavy
+def test_a_password_is_not_repeated(postgres):
+    with pytest.raises(InputError) as refused:
+        Store("postgresql://somebody:hunter2secret@127.0.0.1:9/monitor")
+    assert "hunter2secret" not in str(refused.value)
+
+
+def test_reading_makes_no_database(tmp_path):
+    with pytest.raises(InputError, match="no such database"):
+        Store(tmp_path / "monitor.db", create=False)
+    assert not (tmp_path / "monitor.db").exists()
+
+
+def writer(place: str, certificate: Path, prefix: str, count: int) -> "subprocess.Popen[str]":
+    """A process that sends feedback and prints each id once it is acknowledged."""
+    return subprocess.Popen(
+        [sys.executable, str(WRITER), place, str(certificate), prefix, str(count)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONUNBUFFERED": "1"},
+    )
+
+
+def test_two_processes_write_at_once(certificate, place, tmp_path):
+    """Both begin with no store at all; every other id is sent by both."""
+    path = tmp_path / "cert.json"
+    certificate.save(path)
+    both = [writer(place, path, prefix, 60) for prefix in ("a", "b")]
+    said = [process.communicate(timeout=300) for process in both]
+    assert [process.returncode for process in both] == [0, 0], said
+    monitor = Monitor(certificate, place)
+    assert monitor.standing().claim.count == 3 * 30  # 30 shared, 30 of each alone
+    assert monitor.standing().period == 1
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_writer_that_is_killed_loses_nothing_it_acknowledged(certificate, place, tmp_path, seed):
+    """kill -9 at a random moment, again and again; then all of it is sent once more."""
+    path, chance, acknowledged = tmp_path / "cert.json", random.Random(seed), set()
+    certificate.save(path)
+    Monitor(certificate, place).start()
+    for _ in range(3):
+        process = writer(place, path, "a", 1_000)
+        assert process.stdout is not None
+        acknowledged.add(process.stdout.readline().strip())
+        time.sleep(chance.uniform(0.0, 0.4))
+        process.send_signal(signal.SIGKILL)
+        acknowledged |= set(process.communicate()[0].split())
+    monitor = Monitor(certificate, place)
+    known = monitor.standing().claim.count
+    assert known >= len(acknowledged)
+    everything = {f"a{number}" if number % 2 else f"shared{number}" for number in range(200)}
+    again = writer(place, path, "a", 200)
+    again.communicate(timeout=300)
+    standing = monitor.standing()
+    assert standing.claim.count == len(everything | acknowledged)
+    assert monitor.history("claim", points=10_000)[-1].count == standing.claim.count
+
+
+def test_acknowledged_feedback_outlives_a_server_that_is_killed(certificate, tmp_path):
+    """The page cache is flushed with every commit: what SQLite says is committed is in the file."""
+    monitor = Monitor(certificate, tmp_path / "monitor.db")
+    with monitor.store.reading() as connection:
+        pragmas = [connection.exec_driver_sql(f"PRAGMA {name}").scalar() for name in ("journal_mode", "synchronous")]
+    assert pragmas == ["wal", 2]
