@@ -22,7 +22,17 @@ from typer.main import get_command
 
 from surecut.cli.app import app
 
-VERBS = get_command(app).commands  # type: ignore[attr-defined]
+
+def _verbs(group: Any, before: str = "") -> Iterator[tuple[str, Any]]:
+    """The commands of a group by name, those of a group within it as "group command"."""
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from _verbs(command, f"{before}{name} ")
+        else:
+            yield f"{before}{name}", command
+
+
+VERBS = dict(_verbs(get_command(app)))
 LEFT_OUT = "..."
 
 _FENCED = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -160,11 +170,10 @@ def unknown_options(page: str) -> Iterator[str]:
         for found in _NAMED.finditer(code):
             command = " ".join(found[1].replace("\\\n", " ").split())
             words = shlex.split(command, comments=True)
-            verb = next(iter(words), "--help")
-            if verb.startswith("-"):
-                continue
-            if verb not in VERBS:
-                yield f"surecut {command}"
+            verb = next((name for name in (" ".join(words[:2]), words[0] if words else "") if name in VERBS), None)
+            if verb is None:
+                if words and not words[0].startswith("-"):
+                    yield f"surecut {command}"
                 continue
             known = {name for option in VERBS[verb].params for name in option.opts} | {"--help", "-h"}
             if any(re.match(r"--?[a-z]", word) and word.split("=")[0] not in known for word in words[1:]):

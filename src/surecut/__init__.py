@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from surecut.io.table import read_table as read_table
     from surecut.io.table import write_table as write_table
     from surecut.io.trec import read_trec as read_trec
+    from surecut.monitoring.feedback import Feedback as Feedback
+    from surecut.monitoring.monitor import Monitor as Monitor
+    from surecut.monitoring.recalibrating import recalibrate as recalibrate
     from surecut.planning import queries_needed as queries_needed
     from surecut.report.writing import write_report as write_report
     from surecut.simulation import simulate as simulate
@@ -33,8 +36,10 @@ _HOMES = {
     "Candidates": "candidates",
     "Certificate": "certificate",
     "Check": "checking",
+    "Feedback": "monitoring.feedback",
     "InputError": "errors",
     "Method": "trials.methods",
+    "Monitor": "monitoring.monitor",
     "Ranker": "system.ranker",
     "agreement": "targets",
     "assess": "assessing",
@@ -46,6 +51,7 @@ _HOMES = {
     "read_recipe": "system.recipe",
     "read_table": "io.table",
     "read_trec": "io.trec",
+    "recalibrate": "monitoring.recalibrating",
     "risk": "targets",
     "run_trials": "trials.running",
     "score": "system.scoring",

@@ -44,7 +44,7 @@ def test_the_reference_has_every_public_name():
 
 
 def test_the_command_line_reference_has_every_option(verbs_in_words):
-    parts = dict(re.findall(r"^## surecut (\w+)\n(.*?)(?=^## |\Z)", verbs_in_words, re.MULTILINE | re.DOTALL))
+    parts = dict(re.findall(r"^## surecut ([\w ]+)\n(.*?)(?=^## |\Z)", verbs_in_words, re.MULTILINE | re.DOTALL))
     assert list(parts) == list(VERBS)
     for verb, part in parts.items():
         for option in VERBS[verb].params:

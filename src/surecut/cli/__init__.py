@@ -27,6 +27,8 @@ def _run() -> int:
     except typer.Abort:
         _stop("interrupted", INTERRUPTED)
     except typer.TyperException as error:
+        if not error.format_message().strip():  # a group without a verb has shown its help
+            return 2
         context = getattr(error, "ctx", None)
         _stop(f"{error.format_message()} (see '{context.command_path if context else 'surecut'} --help')", 2)
     except InputError as error:

@@ -1,5 +1,6 @@
 """The server: one process, one loop, a graceful end."""
 
+import signal
 from typing import Any
 
 from surecut.errors import InputError
@@ -31,9 +32,15 @@ def run(service: Service, host: str, port: int, log_level: str) -> None:
             ws="none",
         ),
     )
-    server.run()
-    if not server.started:
-        raise InputError(f"cannot listen on {host}:{port}: is the port taken, or the address not of this machine?")
+    signal.signal(signal.SIGTERM, _done)
+    try:
+        server.run()
+    except SystemExit:  # how uvicorn says that it could not start; its log says why
+        raise InputError(f"cannot listen on {host}:{port}: is the port taken, or the address another's?") from None
+
+
+def _done(*_: object) -> None:
+    """uvicorn passes a signal on once it has stopped; being told to stop is no failure."""
 
 
 class _Server(uvicorn.Server):
