@@ -59,6 +59,7 @@ def make_app(service: Service) -> FastAPI:
 async def _alive(app: FastAPI) -> AsyncIterator[None]:
     """Files and monitors are looked after while requests are served; what was sampled is counted before the end."""
     service: Service = app.state.service
+    service.stopping = False
     tending = asyncio.create_task(_tend(service))
     yield
     service.stopping = True
