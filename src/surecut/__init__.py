@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from surecut.targets import risk as risk
     from surecut.trials.methods import Method as Method
     from surecut.trials.running import run_trials as run_trials
+    from surecut.verifying import Verification as Verification
+    from surecut.verifying import verify as verify
 
 _HOMES = {
     "Candidates": "candidates",
@@ -36,6 +38,7 @@ _HOMES = {
     "InputError": "errors",
     "Method": "trials.methods",
     "Ranker": "system.ranker",
+    "Verification": "verifying",
     "agreement": "targets",
     "assess": "assessing",
     "at_least": "targets",
@@ -50,6 +53,7 @@ _HOMES = {
     "run_trials": "trials.running",
     "score": "system.scoring",
     "simulate": "simulation",
+    "verify": "verifying",
     "write_report": "report.writing",
     "write_table": "io.table",
 }

@@ -17,6 +17,7 @@ from surecut.cli import (
     show,
     speedup,
     trials,
+    verify,
 )
 from surecut.version import __version__
 
@@ -53,6 +54,7 @@ app.command("calibrate", help=calibrate.HELP)(calibrate.calibrate)
 app.command("assess", help=assess.HELP)(assess.assess)
 app.command("prune", help=prune.HELP)(prune.prune)
 app.command("check", help=check.HELP)(check.check)
+app.command("verify", help=verify.HELP)(verify.verify)
 app.command("show", help=show.HELP)(show.show)
 app.command("diff", help=diff.HELP)(diff.diff)
 app.command("plan", help=plan.HELP)(plan.plan)
