@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from surecut.io.trec import read_trec as read_trec
     from surecut.planning import queries_needed as queries_needed
     from surecut.report.writing import write_report as write_report
+    from surecut.signing import sign as sign
     from surecut.simulation import simulate as simulate
     from surecut.system.ranker import Ranker as Ranker
     from surecut.system.recipe import read_recipe as read_recipe
@@ -52,6 +53,7 @@ _HOMES = {
     "risk": "targets",
     "run_trials": "trials.running",
     "score": "system.scoring",
+    "sign": "signing",
     "simulate": "simulation",
     "verify": "verifying",
     "write_report": "report.writing",

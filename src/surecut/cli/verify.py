@@ -87,7 +87,8 @@ def verify(
             any_system=any_system,
         )
     if json:
-        print_json({"digest": loaded.digest, **found.to_dict()})
+        signed_with = None if loaded.signature is None else loaded.signature.key.fingerprint
+        print_json({"digest": loaded.digest, "signed_with": signed_with, **found.to_dict()})
     else:
         _print(loaded, found)
     raise typer.Exit(0 if found.same else 1)
@@ -98,10 +99,12 @@ def _print(certificate: "Certificate", found: "Verification") -> None:
     from rich.table import Column, Table
     from rich.text import Text
 
+    from surecut.cli.loading import signer_in_words
     from surecut.cli.printing import out, threshold_in_words
 
-    rows = Table.grid(padding=(0, 2))
+    rows, verdict = (Table.grid(Column(min_width=9), Column(), padding=(0, 2)) for _ in range(2))
     rows.add_row("claimed", Text(certificate.statement))
+    rows.add_row("signature", signer_in_words(certificate))
     if found.again is not None:
         facts = found.again.calibration
         rows.add_row("data", f"{facts['queries']:,} queries, fingerprint {facts['fingerprint']}")
@@ -117,7 +120,6 @@ def _print(certificate: "Certificate", found: "Verification") -> None:
         for each in found.differences:
             table.add_row(each.field, *(Text(cell) for cell in _cells(each.certified, each.found)))
         out.print(table)
-    verdict = Table.grid(padding=(0, 2))
     colour, word = ("green", "verified") if found.same else ("red", "contradicted")
     verdict.add_row("verdict", Text.assemble((word, colour), f": {found.reason}"))
     out.print(verdict)
