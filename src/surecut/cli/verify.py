@@ -118,7 +118,7 @@ def _print(certificate: "Certificate", found: "Verification") -> None:
         )
         table = Table(*columns, box=None, pad_edge=False)
         for each in found.differences:
-            table.add_row(each.field, *(Text(cell) for cell in _cells(each.certified, each.found)))
+            table.add_row(Text(each.field), *(Text(cell) for cell in _cells(each.certified, each.found)))
         out.print(table)
     colour, word = ("green", "verified") if found.same else ("red", "contradicted")
     verdict.add_row("verdict", Text.assemble((word, colour), f": {found.reason}"))
