@@ -60,7 +60,7 @@ def changes(name: str, value: Any) -> Iterator[Any]:
     elif isinstance(value, dict):
         yield {"added": "x"}
     elif isinstance(value, str):
-        yield value.replace("0", "1") + "."
+        yield value[1:] + value[:1]
     elif isinstance(value, int):
         yield from (value + 1, value * 2)
     else:

@@ -61,8 +61,11 @@ def test_a_signed_certificate_follows_the_json_schema():
 def test_no_field_of_a_signed_certificate_can_be_changed(path, value):
     for other in changes(dotted(path), value):
         record = json.loads(redigested(changed(file_of(signed()), path, other)))
-        words = "newer than this surecut reads" if path == ("schema",) else "the signature does not fit"
-        assert words in refused(record)
+        try:
+            parse_certificate(json.dumps(record), trusted=False)
+        except sc.InputError:  # no certificate at all, signed or not
+            continue
+        assert "the signature does not fit" in refused(record)
 
 
 @given(st.sampled_from(("key", "value")), st.integers(0, 32 * 8 - 1))

@@ -29,6 +29,7 @@ from surecut.rederiving import (
 from surecut.version import __version__
 
 _ABSENT = "(not there)"
+_ZERO = 1e-12  # rounding may make this of a 0
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ class Difference:
         pair = (self.certified, self.found)
         if any(isinstance(each, bool) or not isinstance(each, int | float) for each in pair):
             return False
-        return any(isinstance(each, float) for each in pair) and math.isclose(*pair, rel_tol=SAME, abs_tol=SAME)
+        return any(isinstance(each, float) for each in pair) and math.isclose(*pair, rel_tol=SAME, abs_tol=_ZERO)
 
 
 @dataclass(frozen=True)
@@ -233,17 +234,17 @@ def _reason(certificate: Certificate, found: _Found) -> str:
     if "status" in names or "threshold" in names:
         return (
             f"made again from its data it is {again.status} at threshold {again.threshold:.6g}, and it says "
-            f"{certificate.status} at {certificate.threshold:.6g}"
+            f"{certificate.status} at {certificate.threshold:.6g}{_hint(names)}"
         )
     return f"made again from its data it does not say the same: {_listed(names)}{_hint(names)}"
 
 
 def _hint(names: list[str]) -> str:
-    """What to give where a field differs because these data do not tell."""
-    if all(name.startswith("system.") for name in names):
-        return " (give data that name their retriever and reranker, or leave that out: --any-system, any_system=True)"
-    if names == ["depth"]:
+    """What to give where a field may differ because these data do not tell."""
+    if "depth" in names:
         return " (if that depth was asked for, give it: --depth, depth=)"
+    if all(name.startswith("system.") for name in names):
+        return " (give data that name the same retriever and reranker, or leave it out: --any-system, any_system=True)"
     return ""
 
 
