@@ -135,6 +135,10 @@ def test_json_brings_every_target_back():
         assert target_from_json(target.to_json(), loss) == target
     with pytest.raises(InputError, match="loss="):
         target_from_json({"kind": "risk", "value": 0.1})
+    with pytest.raises(InputError, match="did you mean 'at_least'"):
+        target_from_json({"kind": "at_leats", "value": 0.1})
+    with pytest.raises(InputError, match="top k"):
+        target_from_json({"kind": "agreement", "value": 0.1})
     assert {claim.kind for claim in CLAIMS.values()} == {"at_least", "max_drop", "max_drop_abs", "agreement"}
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from surecut.monitoring.recalibrating import recalibrate as recalibrate
     from surecut.planning import queries_needed as queries_needed
     from surecut.report.writing import write_report as write_report
+    from surecut.signing import sign as sign
     from surecut.simulation import simulate as simulate
     from surecut.system.ranker import Ranker as Ranker
     from surecut.system.recipe import read_recipe as read_recipe
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from surecut.targets import risk as risk
     from surecut.trials.methods import Method as Method
     from surecut.trials.running import run_trials as run_trials
+    from surecut.verifying import Verification as Verification
+    from surecut.verifying import verify as verify
 
 _HOMES = {
     "Candidates": "candidates",
@@ -41,6 +44,7 @@ _HOMES = {
     "Method": "trials.methods",
     "Monitor": "monitoring.monitor",
     "Ranker": "system.ranker",
+    "Verification": "verifying",
     "agreement": "targets",
     "assess": "assessing",
     "at_least": "targets",
@@ -55,7 +59,9 @@ _HOMES = {
     "risk": "targets",
     "run_trials": "trials.running",
     "score": "system.scoring",
+    "sign": "signing",
     "simulate": "simulation",
+    "verify": "verifying",
     "write_report": "report.writing",
     "write_table": "io.table",
 }

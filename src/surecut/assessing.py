@@ -16,6 +16,7 @@ from surecut.choices import Choices, resolve
 from surecut.claims import loosest, strongest_claim
 from surecut.errors import InputError
 from surecut.folding import Folds, enough, judged_only, place_elsewhere, refuse_overlap
+from surecut.kernels.keys import kept_at
 from surecut.measures import NO_CUTOFF, OwnFunction
 from surecut.placement import threshold_for_mean
 from surecut.registry import unknown
@@ -23,6 +24,10 @@ from surecut.rules import KEEP_EVERYTHING, Rule
 from surecut.targets import CLAIMS
 
 Claim = Literal["max-drop", "max-drop-abs", "at-least", "agreement"]
+
+
+class NothingPruned(InputError):
+    """There is nothing to assess about a cut that cuts nothing."""
 
 
 def assess(
@@ -59,13 +64,9 @@ def assess(
         tune: Other queries to place the threshold of a budget on.
         aside: Without them, and without unjudged queries, the share of the queries set aside for that.
     """
-    if (keep is None) == (budget is None):
-        raise InputError("give a fixed cut (keep) or a mean budget, one of them and not both")
+    size = size_asked(keep, budget)
     if claim not in CLAIMS:
         raise InputError(unknown("claim", claim, list(CLAIMS)))
-    size = keep if keep is not None else budget
-    if size is None or not 1 <= size < NO_CUTOFF or (keep is not None and int(keep) != keep):
-        raise InputError(f"a cut or a budget must be at least 1, not {size}")
     choices = resolve(
         measure=measure,
         target=CLAIMS[claim],
@@ -82,39 +83,60 @@ def assess(
     )
     if choices.fits_something:
         raise InputError("assess fits nothing: give a fusion weight and, for softmax-fitted, its temperature")
-    whole = data.cut(choices.depth)
-    usable = judged_only(whole) if choices.measure.needs_judgements else enough(whole)
+    folds = divide(data.cut(choices.depth), choices, None if tune is None else tune.cut(choices.depth))
+    return claimed(choices, folds, threshold_of(size, choices, folds))
+
+
+def size_asked(keep: int | None, budget: float | None) -> float:
+    """The one size that was asked for."""
+    if (keep is None) == (budget is None):
+        raise InputError("give a fixed cut (keep) or a mean budget, one of them and not both")
+    size = keep if keep is not None else budget
+    if size is None or not 1 <= size < NO_CUTOFF or (keep is not None and int(keep) != keep):
+        raise InputError(f"a cut or a budget must be at least 1, not {size}")
+    return size
+
+
+def divide(data: Candidates, choices: Choices, tune: Candidates | None) -> Folds:
+    """The queries to certify on and, unless the cut is the same for every query, others to place it on."""
+    usable = judged_only(data) if choices.measure.needs_judgements else enough(data)
     if choices.rule.name == "rank":
-        folds, threshold = Folds(usable), -float(int(size))
-    else:
-        folds, threshold = _placed(whole, usable, choices, float(size), None if tune is None else tune.cut(depth))
-    return _claimed(choices, folds, threshold)
-
-
-def _placed(
-    whole: Candidates, usable: Candidates, choices: Choices, budget: float, tune: Candidates | None
-) -> tuple[Folds, float]:
+        return Folds(usable)
     if tune is not None:
-        refuse_overlap(whole, tune)
-        folds = Folds(usable, tune, "table")
-    else:
-        folds = place_elsewhere(whole, usable, choices, choices.tune_fraction)
+        refuse_overlap(data, tune)
+        return Folds(usable, tune, "table")
+    return place_elsewhere(data, usable, choices, choices.tune_fraction)
+
+
+def threshold_of(size: float, choices: Choices, folds: Folds) -> float:
+    """Where to cut for a top k, or for a mean budget on the queries set apart."""
     other = folds.tuning
-    assert other is not None
-    return folds, threshold_for_mean(choices.rule.keys(other), other.offsets, budget, choices.min_keep)
+    if other is None:
+        return -float(int(size))
+    return threshold_for_mean(choices.rule.keys(other), other.offsets, size, choices.min_keep)
 
 
-def _claimed(choices: Choices, folds: Folds, threshold: float) -> Certificate:
+def size_of(threshold: float, choices: Choices, folds: Folds) -> float:
+    """The top k, or the least mean budget, whose threshold it is, if it is one's at all."""
+    other = folds.tuning
+    if other is None:
+        return max(1.0, -threshold)
+    kept = kept_at(choices.rule.keys(other), other.offsets, threshold, choices.min_keep, NO_CUTOFF)
+    return max(1.0, float(kept.mean()))
+
+
+def claimed(choices: Choices, folds: Folds, threshold: float) -> Certificate:
+    """The strongest claim about a cut."""
     fitted = Fitted(choices.rule, float(choices.fusion), (threshold,), None, ["threshold"])
     prepared = prepare(folds.calibration, choices, fitted)
     if np.array_equal(prepared.kept(threshold, choices), prepared.data.lengths):
-        raise InputError("this cut keeps every candidate: nothing is pruned, and nothing can be lost")
+        raise NothingPruned("this cut keeps every candidate: nothing is pruned, and nothing can be lost")
     measured = prepared.curves.at(threshold)
     value = strongest_claim(choices.target, measured, prepared.curves.full, choices.test, choices.delta)
-    claimed = loosest(choices.target) if value is None else choices.target.with_value(value)
+    target = loosest(choices.target) if value is None else choices.target.with_value(value)
     status = "certified" if value is not None else "abstained"
     if status == "certified" and not choices.test.certified:
         status = "uncertified"
     reasons = () if choices.test.certified else (f"the {choices.test.name} test is asymptotic",)
     decision = Decision(threshold if value is not None else KEEP_EVERYTHING, status, reasons=reasons)
-    return certificate(replace(choices, procedure="assess", target=claimed), folds, fitted, prepared, decision)
+    return certificate(replace(choices, procedure="assess", target=target), folds, fitted, prepared, decision)

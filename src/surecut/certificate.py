@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from surecut.arrays import Int64
 from surecut.errors import InputError
 from surecut.files import write_atomically
+from surecut.signing import Signature, Trusted, refuse_untrusted
 from surecut.version import __version__
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ class Certificate:
 
     `status` is certified, relaxed-target, relaxed-confidence, uncertified or abstained; `statement` is the claim in
     words; `threshold` is what a candidate's key must reach (-inf keeps everything). The other fields are those of the
-    JSON file.
+    JSON file. A `signature` is no part of what the certificate says.
     """
 
     status: str
@@ -59,6 +60,7 @@ class Certificate:
     advice: Mapping[str, Any] | None = None
     surecut: str = __version__
     schema: int = SCHEMA
+    signature: Signature | None = field(default=None, compare=False)
 
     @property
     def certified(self) -> bool:
@@ -151,10 +153,14 @@ class Certificate:
         return ENGINES[to].export(self, metric, shards)
 
     def to_dict(self) -> dict[str, Any]:
-        """What the JSON holds, without its digest."""
-        record = {each.name: _plain(getattr(self, each.name)) for each in fields(self)}
+        """What the JSON holds, without its digest and signature."""
+        record = {name: _plain(getattr(self, name)) for name in _said()}
         record["threshold"] = threshold_to_json(self.threshold)
         return record
+
+    def canonical(self) -> bytes:
+        """Everything the certificate says, as the one sequence of bytes that digest and signature are over."""
+        return _canonical(self.to_dict())
 
     @property
     def digest(self) -> str:
@@ -165,24 +171,30 @@ class Certificate:
         """The file's content: the same certificate gives the same bytes."""
         record = self.to_dict()
         ordered = {"schema": record.pop("schema"), "surecut": record.pop("surecut"), **record}
-        return json.dumps({**ordered, "digest": self.digest}, indent=2, ensure_ascii=False) + "\n"
+        signed = {} if self.signature is None else {"signature": self.signature.to_json()}
+        return json.dumps({**ordered, "digest": self.digest, **signed}, indent=2, ensure_ascii=False) + "\n"
 
     def save(self, path: str | Path) -> None:
         """Write the JSON, whole or not at all."""
         write_atomically(path, self.to_json())
 
 
-def load_certificate(path: str | Path) -> Certificate:
-    """Read a certificate; refuse one from a newer schema, one edited by hand, one cut short."""
+def load_certificate(path: str | Path, *, trusted: Trusted = None) -> Certificate:
+    """Read a certificate; refuse one from a newer schema, one edited by hand, one cut short.
+
+    With `trusted`, a PEM file of Ed25519 public keys (or such keys), one that is not signed with one of them is refused
+    too. None, the default, is the file that the environment names as SURECUT_TRUSTED_KEYS, if it names one; False asks
+    for no signature, whatever the environment says.
+    """
     try:
         text = Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: {getattr(error, 'strerror', None) or 'not a text file'}") from None
-    return parse_certificate(text, str(path))
+    return parse_certificate(text, str(path), trusted=trusted)
 
 
-def parse_certificate(text: str, source: str = "certificate") -> Certificate:
-    """A certificate from its JSON text."""
+def parse_certificate(text: str, source: str = "certificate", *, trusted: Trusted = None) -> Certificate:
+    """A certificate from its JSON text; `trusted` is as in `load_certificate`."""
     try:
         record = json.loads(text)
     except (ValueError, RecursionError):
@@ -196,13 +208,17 @@ def parse_certificate(text: str, source: str = "certificate") -> Certificate:
             f"{source}: certificate schema {record['schema']} is newer than this surecut reads ({SCHEMA}): "
             "upgrade surecut"
         )
+    signature = Signature.from_json(record.pop("signature"), source) if "signature" in record else None
     if record.pop("digest") != _digest(record):
         raise InputError(f"{source}: the digest does not match: the certificate was changed after it was made; {_HINT}")
-    names = {each.name for each in fields(Certificate)}
+    names = set(_said())
     if set(record) != names:
         odd = ", ".join(sorted(set(record) ^ names))
         raise InputError(f"{source}: unexpected or missing fields ({odd}); {_HINT}")
-    return Certificate(**{**record, "threshold": _threshold_from_json(record["threshold"])})
+    record["threshold"] = _threshold_from_json(record["threshold"])
+    certificate = Certificate(**record, signature=signature)
+    refuse_untrusted(certificate, trusted, source)
+    return certificate
 
 
 def refuse_other_system(certificate: Certificate, system: Mapping[str, str], any_system: bool = False) -> None:
@@ -221,6 +237,11 @@ def same_retriever(certificate: Certificate, system: Mapping[str, str]) -> bool:
     return "retriever" in system and system["retriever"] == certificate.system.get("retriever")
 
 
+def _said() -> list[str]:
+    """The fields that make up what a certificate says."""
+    return [each.name for each in fields(Certificate) if each.compare]
+
+
 def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {str(key): _plain(each) for key, each in value.items()}
@@ -229,9 +250,13 @@ def _plain(value: Any) -> Any:
     return value
 
 
+def _canonical(record: Mapping[str, Any]) -> bytes:
+    text = json.dumps(record, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return text.encode("utf-8", "surrogatepass")
+
+
 def _digest(record: Mapping[str, Any]) -> str:
-    canonical = json.dumps(record, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    return hashlib.blake2b(canonical.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+    return hashlib.blake2b(_canonical(record), digest_size=16).hexdigest()
 
 
 def threshold_to_json(threshold: float) -> float | str | None:

@@ -1,7 +1,7 @@
 """From a certificate and its data back to the calibration it came from, by the functions that `calibrate` uses.
 
-A certificate records every choice but three: the share set aside for tuning, what was to happen if the target is
-out of reach (its status shows that where it mattered), and the cap of one that abstained.
+A certificate records every choice but four: the share set aside for tuning, what was to happen if the target is
+out of reach (its status shows that where it mattered), and, of one that abstained, its cap or the cut it was about.
 """
 
 import math
@@ -9,19 +9,37 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from surecut.assessing import divide
 from surecut.calibration import Decision, Fitted, Prepared, decide, fit, prepare
 from surecut.candidates import Candidates
 from surecut.certificate import Certificate, refuse_other_system
 from surecut.checking import declared_measure
 from surecut.choices import IF_UNREACHABLE, Choices, resolve
 from surecut.errors import InputError
-from surecut.folding import Folds, enough, fold, judged_only, place_elsewhere, refuse_overlap
+from surecut.folding import Folds, fold
 from surecut.measures import OwnFunction
 from surecut.rules import RULES, Rule
 from surecut.statements import CAP_NOT_APPLIED
 from surecut.targets import Risk, Target, target_from_json
 
-_SAME = 1e-9  # other machines may round the last bits of a fitted number otherwise
+SAME = 1e-9
+"""Other machines may round the last bits of a fitted number otherwise."""
+
+
+class Contradicted(InputError):
+    """These data, with the choices that the certificate names, do not lead to it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Given:
+    """What `calibrate` was given and a certificate does not hold."""
+
+    data: Candidates
+    tune: Candidates | None = None
+    tune_fraction: float = 0.2
+    max_keep: int | None = None
+    loss: OwnFunction | None = None
+    measure: OwnFunction | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,31 +75,64 @@ def rederive(
     certificate that abstained under a cap, because it does not apply the cap either.
     """
     refuse_other_system(certificate, data.system, any_system)
-    declared = declared_measure(certificate, measure)
-    choices = choices_of(certificate, data, _target(certificate, loss), declared, tune_fraction, max_keep)
-    _refuse_what_is_missing(certificate, tune, max_keep)
-    for depth in _possible_depths(certificate, data, tune):
-        own, other = data.cut(depth), None if tune is None else tune.cut(depth)
+    as_deep = data.cut(certificate.depth) if data.lengths.max(initial=0) <= certificate.depth else data
+    given = Given(as_deep, tune, tune_fraction, max_keep, loss, measure)
+    choices = choices_of(certificate, given)
+    for folds in possible_folds(certificate, choices, given):
         try:
-            return _calibrated_again(certificate, choices, declared, own, other)
-        except InputError as error:
-            failed = error
+            return _calibrated_again(certificate, choices, folds, declared_measure(certificate, measure))
+        except Contradicted as contradiction:
+            failed = contradiction
     raise failed
 
 
-def _possible_depths(certificate: Certificate, data: Candidates, tune: Candidates | None) -> tuple[int | None, ...]:
+def choices_of(certificate: Certificate, given: Given) -> Choices:
+    """What was asked for, as far as the certificate says so."""
+    _refuse_what_is_missing(certificate, given)
+    target, declared = _target(certificate, given.loss), declared_measure(certificate, given.measure)
+    source = None if certificate.tune is None else certificate.tune["source"]
+    resolve(target=target, tune_fraction=given.tune_fraction, max_keep=given.max_keep)  # a fault of these is no finding
+    try:
+        choices = resolve(
+            measure=declared,
+            target=target,
+            confidence=certificate.confidence,
+            rule=_rule(certificate),
+            test=certificate.test,
+            tail=certificate.tail,
+            min_keep=certificate.min_keep,
+            max_keep=certificate.max_keep if given.max_keep is None else given.max_keep,
+            depth=certificate.depth,
+            fusion="fit" if certificate.fusion["fitted"] else float(certificate.fusion["beta"]),
+            tune_fraction=given.tune_fraction,
+            fit_on_calibration=source == "calibration",
+            procedure="walk" if certificate.procedure == "assess" else certificate.procedure,
+            grid=str(certificate.grid["kind"]),
+            grouped=given.data.groups is not None,
+        )
+    except InputError as error:
+        raise Contradicted(f"what the certificate says cannot be asked for: {error.sentence}") from None
+    if certificate.procedure == "assess" and choices.fits_something:
+        raise Contradicted("what the certificate says cannot be asked for: assess fits nothing")
+    return replace(choices, look=int(certificate.calibration.get("look", 0)))
+
+
+def possible_folds(certificate: Certificate, choices: Choices, given: Given) -> Iterator[Folds]:
+    """The queries that certified and those that something was fitted or placed on, at every depth it may have had."""
+    divided = divide if certificate.procedure == "assess" else fold
+    for depth in _possible_depths(certificate, given):
+        yield divided(given.data.cut(depth), choices, None if given.tune is None else given.tune.cut(depth))
+
+
+def _possible_depths(certificate: Certificate, given: Given) -> tuple[int | None, ...]:
     """A certificate does not say whether its depth was asked for, or is that of its longest list."""
-    longest = max(int(each.lengths.max(initial=0)) for each in (data, tune) if each is not None)
-    return (None, certificate.depth) if longest > certificate.depth else (certificate.depth,)
+    longest = max(int(each.lengths.max(initial=0)) for each in (given.data, given.tune) if each is not None)
+    return (None, certificate.depth) if longest > certificate.depth else (None,)
 
 
-def _calibrated_again(
-    certificate: Certificate, choices: Choices, declared: Any, own: Candidates, other: Candidates | None
-) -> Rederived:
-    assessed = certificate.procedure == "assess"
-    folds = _assessed_folds(own, choices, other, certificate) if assessed else fold(own, choices, other)
+def _calibrated_again(certificate: Certificate, choices: Choices, folds: Folds, declared: Any) -> Rederived:
     _refuse_other_data(certificate, folds.calibration)
-    if assessed:
+    if certificate.procedure == "assess":
         choices = replace(choices, procedure="assess")
         fitted = Fitted(choices.rule, float(choices.fusion), (certificate.threshold,), None, ["threshold"])
     else:
@@ -90,10 +141,10 @@ def _calibrated_again(
     return _decided(certificate, Rederived(choices, folds, fitted, prepared, _recorded(certificate)))
 
 
-def _refuse_what_is_missing(certificate: Certificate, tune: Candidates | None, max_keep: int | None) -> None:
-    if certificate.tune is not None and certificate.tune["source"] == "table" and tune is None:
+def _refuse_what_is_missing(certificate: Certificate, given: Given) -> None:
+    if certificate.tune is not None and certificate.tune["source"] == "table" and given.tune is None:
         raise InputError("the certificate was tuned on a table of its own: give that too (--tune-table, tune=)")
-    if CAP_NOT_APPLIED in certificate.statement and max_keep is None:
+    if certificate.status == "abstained" and CAP_NOT_APPLIED in certificate.statement and given.max_keep is None:
         raise InputError(
             "the certificate abstained under a cap that it does not record: give the cap (--max-keep, max_keep=)"
         )
@@ -106,36 +157,6 @@ def _target(certificate: Certificate, loss: OwnFunction | None) -> Target:
     return target
 
 
-def choices_of(
-    certificate: Certificate,
-    data: Candidates,
-    target: Target | None = None,
-    declared: Any = None,
-    tune_fraction: float = 0.2,
-    max_keep: int | None = None,
-) -> Choices:
-    """What `calibrate` was asked for, as far as the certificate says it."""
-    source = None if certificate.tune is None else certificate.tune["source"]
-    choices = resolve(
-        measure=declared_measure(certificate, None) if declared is None else declared,
-        target=_target(certificate, None) if target is None else target,
-        confidence=certificate.confidence,
-        rule=_rule(certificate),
-        test=certificate.test,
-        tail=certificate.tail,
-        min_keep=certificate.min_keep,
-        max_keep=certificate.max_keep if max_keep is None else max_keep,
-        depth=certificate.depth,
-        fusion="fit" if certificate.fusion["fitted"] else float(certificate.fusion["beta"]),
-        tune_fraction=tune_fraction,
-        fit_on_calibration=source == "calibration",
-        procedure="walk" if certificate.procedure == "assess" else certificate.procedure,
-        grid=str(certificate.grid["kind"]),
-        grouped=data.groups is not None,
-    )
-    return replace(choices, look=int(certificate.calibration.get("look", 0)))
-
-
 def _rule(certificate: Certificate) -> Rule:
     rule = RULES[certificate.rule["name"]]
     if certificate.tune is not None and "temperature" in certificate.tune["for"]:
@@ -143,26 +164,19 @@ def _rule(certificate: Certificate) -> Rule:
     return rule.with_parameters(certificate.rule["parameters"])
 
 
-def _assessed_folds(data: Candidates, choices: Choices, tune: Candidates | None, certificate: Certificate) -> Folds:
-    """The queries that `assess` certified on: its threshold was fixed, or placed on others."""
-    usable = judged_only(data) if choices.measure.needs_judgements else enough(data)
-    if certificate.tune is None:
-        return Folds(usable)
-    if tune is not None:
-        refuse_overlap(data, tune)
-        return Folds(usable, tune, "table")
-    return place_elsewhere(data, usable, choices, choices.tune_fraction)
-
-
 def _refuse_other_data(certificate: Certificate, calibration: Candidates) -> None:
-    found, known = calibration.fingerprint(), certificate.calibration["fingerprint"]
-    if found == known:
-        return
+    if calibration.fingerprint() != certificate.calibration["fingerprint"]:
+        raise Contradicted(other_data(certificate, len(calibration), calibration.fingerprint()))
+
+
+def other_data(certificate: Certificate, queries: int, fingerprint: str) -> str:
+    """The sentence for data that the certificate was not made from."""
     tuned = ", --tune-fraction" if certificate.tune is not None else ""
-    raise InputError(
-        f"these {len(calibration):,} queries are not the {certificate.calibration['queries']:,} the certificate was "
-        f"calibrated on (fingerprint {found}, certified {known}): give that data, with the options it was calibrated "
-        f"with (--qrels, --depth, --missing-reranker, --absent, --groups{tuned})"
+    return (
+        f"these {queries:,} queries are not the {certificate.calibration['queries']:,} the certificate was "
+        f"calibrated on (fingerprint {fingerprint}, certified {certificate.calibration['fingerprint']}): give that "
+        "data, with the options it was calibrated with "
+        f"(--qrels, --depth, --missing-reranker, --absent, --groups{tuned})"
     )
 
 
@@ -174,8 +188,8 @@ def _as_certified(certificate: Certificate, fitted: Fitted) -> Fitted:
         ("fusion weight", fitted.beta, float(certificate.fusion["beta"])),
     )
     for what, found, known in pairs:
-        if not math.isclose(found, known, rel_tol=_SAME, abs_tol=_SAME):
-            raise InputError(
+        if not math.isclose(found, known, rel_tol=SAME, abs_tol=SAME):
+            raise Contradicted(
                 f"fitted again the {what} is {found:.6g}, in the certificate {known:.6g}: give the tuning data it was "
                 "made with (--tune-table, --tune-fraction), or the measure it was fitted for (in Python, measure=)"
             )
@@ -194,21 +208,21 @@ def _decided(certificate: Certificate, rederived: Rederived) -> Rederived:
     if not rederived.searched:
         return rederived
     found: Decision | None = None
-    for if_unreachable in _possible(certificate, rederived.choices.target):
+    for if_unreachable in possible_ends(certificate, rederived.choices.target):
         choices = replace(rederived.choices, if_unreachable=if_unreachable)
         decision = decide(choices, rederived.fitted, rederived.prepared)
         if _same(decision, certificate):
             return replace(rederived, choices=choices, decision=decision)
         found = found or decision
     assert found is not None
-    raise InputError(
+    raise Contradicted(
         f"calibrating on its data again ends {found.status} at threshold {found.threshold:.6g}, the certificate "
         f"(surecut {certificate.surecut}) says {certificate.status} at {certificate.threshold:.6g}: "
         "make it again with `surecut calibrate`"
     )
 
 
-def _possible(certificate: Certificate, target: Target) -> Iterator[str]:
+def possible_ends(certificate: Certificate, target: Target) -> Iterator[str]:
     """What may have been asked for if the target is out of reach, as far as the outcome tells."""
     relaxed = certificate.relaxed or {}
     if "value" in relaxed:
@@ -223,6 +237,6 @@ def _possible(certificate: Certificate, target: Target) -> Iterator[str]:
 
 def _same(decision: Decision, certificate: Certificate) -> bool:
     same = decision.threshold == certificate.threshold or math.isclose(
-        decision.threshold, certificate.threshold, rel_tol=_SAME
+        decision.threshold, certificate.threshold, rel_tol=SAME
     )
     return same and decision.status == certificate.status

@@ -10,6 +10,7 @@ from surecut.arrays import Float64
 from surecut.curves import Curves
 from surecut.errors import InputError
 from surecut.measures import NO_CUTOFF, AnyMeasure, OwnFunction, OwnMeasure, overlap
+from surecut.registry import unknown
 
 _ROUNDING = 1e-9
 
@@ -268,12 +269,14 @@ def target_from_json(record: dict[str, Any], loss: OwnFunction | None = None) ->
     """The target a certificate names; a `risk` needs its function again."""
     kind, value = record["kind"], float(record["value"])
     if kind == "agreement":
-        return agreement(value, int(record["k"]))
+        return agreement(value, record.get("k"))  # type: ignore[arg-type]  # refused there
     if kind == "risk":
         if loss is None:
             raise InputError("the certificate bounds a loss of your own: check it in Python, with loss=")
         return risk(loss, value)
     simple: dict[str, type[Target]] = {c.kind: c for c in (AtLeast, MaxDrop, MaxDropAbsolute)}
+    if kind not in simple:
+        raise InputError(unknown("kind of target", str(kind), [*simple, "agreement", "risk"]))
     return simple[kind](value)
 
 

@@ -13,7 +13,7 @@ from surecut.io.writing import write_trec
 
 VERBS = (
     *("demo", "calibrate", "assess", "prune", "check", "show", "diff", "plan", "report", "trials"),
-    *("score", "rank", "speedup"),
+    *("score", "rank", "speedup", "verify", "sign"),
 )
 
 

@@ -1,5 +1,7 @@
 """A new certificate from feedback: looks as declared, the same bytes whenever it is asked for."""
 
+from dataclasses import replace
+
 import pytest
 
 import surecut as sc
@@ -8,7 +10,6 @@ from surecut.monitoring.feedback import Feedback
 from surecut.monitoring.looks import looks_reached, queries_of
 from surecut.monitoring.monitor import Monitor
 from surecut.monitoring.recalibrating import recalibrate
-from surecut.rederiving import rederive
 
 
 @pytest.mark.parametrize(
@@ -52,9 +53,11 @@ def test_the_same_look_gives_the_same_bytes_whatever_came_in_since(monitor):
     assert first.to_json() == again.to_json()
 
 
-def test_it_can_be_derived_again_from_its_data(monitor):
+def test_it_can_be_verified_with_its_data_and_another_look_is_told(monitor):
     found, data = recalibrate(monitor)
-    assert rederive(found, data).decision.threshold == found.threshold
+    assert sc.verify(found, data).identical
+    changed = replace(found, calibration={**found.calibration, "look": 1})
+    assert not sc.verify(changed, data).same
 
 
 def test_too_few_queries_are_counted_out(certificate, place):
@@ -83,8 +86,11 @@ def test_a_procedure_that_certifies_nothing_is_not_repeated(system, place):
         recalibrate(Monitor(empirical, place))
 
 
-def test_what_is_fitted_is_fitted_again_on_other_queries(system, place):
-    fused = sc.calibrate(system[0], target=sc.max_drop(0.1), fusion="fit", rule="softmax-fitted")
+@pytest.mark.parametrize("table", [False, True])
+def test_what_is_fitted_is_fitted_again_on_other_queries(system, place, table):
+    own, other = system[0].split((0.8, 0.2), seed=1)
+    data, tune = (own, other) if table else (system[0], None)
+    fused = sc.calibrate(data, target=sc.max_drop(0.1), fusion="fit", rule="softmax-fitted", tune=tune)
     monitor = Monitor(fused, place)
     monitor.start(first_look=300)
     monitor.add_data(system[1])

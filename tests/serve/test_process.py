@@ -11,6 +11,9 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 import pytest
 
+from surecut.certificate import load_certificate
+from surecut.keyfiles import write_new_key
+from surecut.signing import sign
 from tests.serve.conftest import DEPTH, scores_of
 
 PRUNE = "/v1/certificates/main/prune"
@@ -33,6 +36,19 @@ def test_it_serves_reloads_and_stops(start, paths, certificates, system):
     assert after == still
     assert after["kept"] == certificates["top"].keep(scores)
     assert "truncated" in listed[0]["problem"]
+    assert running.stop() == 0
+
+
+def test_where_keys_are_trusted_others_are_refused_at_the_start_and_on_reload(start, paths, tmp_path, monkeypatch):
+    private, public = tmp_path / "key.pem", tmp_path / "key.pub.pem"
+    write_new_key(private)
+    monkeypatch.setenv("SURECUT_TRUSTED_KEYS", str(public))
+    assert "not signed" in refusal_of(start(paths["main"], wait=False))
+    unsigned = paths["main"].read_text()
+    sign(load_certificate(paths["main"], trusted=False), private).save(paths["main"])
+    running = start(paths["main"])
+    paths["main"].write_text(unsigned)
+    assert "not signed" in running.wait_for("refused")["problem"]
     assert running.stop() == 0
 
 

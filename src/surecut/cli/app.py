@@ -1,5 +1,8 @@
 """The verbs, each with an example in its help."""
 
+from pathlib import Path
+from typing import Annotated
+
 import typer
 
 from surecut.cli import (
@@ -9,6 +12,7 @@ from surecut.cli import (
     demo,
     diff,
     export,
+    loading,
     monitor,
     plan,
     prune,
@@ -18,8 +22,10 @@ from surecut.cli import (
     score,
     serve,
     show,
+    sign,
     speedup,
     trials,
+    verify,
 )
 from surecut.version import __version__
 
@@ -46,9 +52,20 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def root(
-    version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version."),
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+    trusted_keys: Annotated[
+        Path | None,
+        typer.Option(
+            "--trusted-keys",
+            metavar="FILE",
+            help="Take only certificates that are signed with one of these public keys (or set SURECUT_TRUSTED_KEYS).",
+        ),
+    ] = None,
 ) -> None:
     """The verbs below share their options; each shows an example in its --help."""
+    loading.trusted_keys.set(trusted_keys)
 
 
 app.command("demo", help=demo.HELP)(demo.demo)
@@ -56,6 +73,8 @@ app.command("calibrate", help=calibrate.HELP)(calibrate.calibrate)
 app.command("assess", help=assess.HELP)(assess.assess)
 app.command("prune", help=prune.HELP)(prune.prune)
 app.command("check", help=check.HELP)(check.check)
+app.command("verify", help=verify.HELP)(verify.verify)
+app.command("sign", help=sign.HELP)(sign.sign)
 app.command("show", help=show.HELP)(show.show)
 app.command("diff", help=diff.HELP)(diff.diff)
 app.command("plan", help=plan.HELP)(plan.plan)

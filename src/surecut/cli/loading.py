@@ -2,12 +2,17 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
 from surecut.candidates import Candidates
 from surecut.certificate import Certificate, load_certificate, parse_certificate
 from surecut.errors import InputError
+from surecut.signing import Trusted, asks_for_signatures
+
+trusted_keys: ContextVar[Path | None] = ContextVar("trusted_keys", default=None)
+"""The file that --trusted-keys names; None leaves it to the environment."""
 
 
 @contextmanager
@@ -89,12 +94,29 @@ def refuse_two_pipes(*sources: Any) -> None:
 
 
 def load(path: Any) -> Certificate:
-    """A certificate from a file, or from standard input."""
+    """A certificate from a file, or from standard input, signed with a trusted key if there are any."""
+    return _load(path, trusted_keys.get())
+
+
+def load_to_sign(path: Any) -> Certificate:
+    """The same, but whoever signs need not trust who signed before."""
+    return _load(path, False)
+
+
+def _load(path: Any, trusted: Trusted) -> Certificate:
     if str(path) == "-":
         from surecut.io.piped import standard_text
 
-        return parse_certificate(standard_text(), "standard input")
-    return load_certificate(path)
+        return parse_certificate(standard_text(), "standard input", trusted=trusted)
+    return load_certificate(path, trusted=trusted)
+
+
+def signer_in_words(certificate: Certificate) -> str:
+    """Who signed it, and what that is worth here."""
+    if certificate.signature is None:
+        return "none"
+    worth = "trusted" if asks_for_signatures(trusted_keys.get()) else "not checked: no keys are trusted here"
+    return f"key {certificate.signature.key.fingerprint} ({worth})"
 
 
 def _read_groups(path: str) -> dict[str, str]:

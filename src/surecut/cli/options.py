@@ -155,6 +155,15 @@ MinKeep = Annotated[int, typer.Option("--min-keep", metavar="N", help="Keep at l
 MaxKeep = Annotated[
     int | None, typer.Option("--max-keep", metavar="N", help="Keep at most so many.", rich_help_panel=METHOD)
 ]
+Cap = Annotated[
+    int | None,
+    typer.Option(
+        "--max-keep",
+        metavar="N",
+        help="The cap it was calibrated with; needed only where it abstained.",
+        rich_help_panel=METHOD,
+    ),
+]
 Fusion = Annotated[
     str,
     typer.Option(

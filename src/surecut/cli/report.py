@@ -28,15 +28,6 @@ HeldOut = Annotated[
         rich_help_panel=o.DATA,
     ),
 ]
-Cap = Annotated[
-    int | None,
-    typer.Option(
-        "--max-keep",
-        metavar="N",
-        help="The cap it was calibrated with; needed only where it abstained.",
-        rich_help_panel=o.METHOD,
-    ),
-]
 Output = Annotated[
     Path | None,
     typer.Option("-o", "--output", metavar="FILE", help="Where to write it.", rich_help_panel=o.OUTPUT),
@@ -71,7 +62,7 @@ def report(
     groups: o.Groups = None,
     tune_table: o.TuneTable = None,
     tune_fraction: o.TuneFraction = 0.2,
-    max_keep: Cap = None,
+    max_keep: o.Cap = None,
     any_system: o.AnySystem = False,
     any_length: o.AnyLength = False,
     output: Output = None,

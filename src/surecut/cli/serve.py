@@ -105,7 +105,7 @@ def serve(
     any_system: o.AnySystem = False,
     any_length: o.AnyLength = False,
 ) -> None:
-    from surecut.certificate import load_certificate
+    from surecut.cli.loading import load
     from surecut.cli.printing import err
     from surecut.errors import InputError
     from surecut.registry import unknown
@@ -130,7 +130,7 @@ def serve(
 
         store = Store(monitor)
     service = Service(
-        Shelf(named(certificates), load_certificate, any_length=any_length, any_system=any_system),
+        Shelf(named(certificates), load, any_length=any_length, any_system=any_system),
         Limits(max_body, max_queries, max_candidates, rate),
         keys,
         store,

@@ -24,14 +24,15 @@ def show(
     ms_per_pair: o.MsPerPair = None,
     json: o.Json = False,
 ) -> None:
-    from surecut.cli.loading import load
+    from surecut.cli.loading import load, signer_in_words
     from surecut.cli.printing import out, print_certificate, print_json, print_text
 
     if json and latex:
         raise InputError("--json and --latex are both given: leave one out")
     loaded = load(certificate)
     if json:
-        print_json({**loaded.to_dict(), "digest": loaded.digest})
+        signed = {} if loaded.signature is None else {"signature": loaded.signature.to_json()}
+        print_json({**loaded.to_dict(), "digest": loaded.digest, **signed})
     elif latex:
         print_text(latex_row(loaded) + "\n")
     else:
@@ -41,6 +42,7 @@ def show(
         for assumption in loaded.assumptions:
             out.print(f"- {assumption}")
         out.print(f"digest {loaded.digest}, data {loaded.calibration['fingerprint']}", style="dim")
+        out.print(f"signature: {signer_in_words(loaded)}", style="dim")
 
 
 def latex_row(certificate: "Certificate") -> str:

@@ -10,7 +10,7 @@ from surecut.checking import declared_measure
 from surecut.errors import InputError
 from surecut.folding import fold
 from surecut.monitoring.monitor import Monitor
-from surecut.rederiving import choices_of
+from surecut.rederiving import Given, choices_of
 
 
 def recalibrate(monitor: Monitor, look: int | None = None) -> tuple[Certificate, Candidates]:
@@ -30,8 +30,10 @@ def recalibrate(monitor: Monitor, look: int | None = None) -> tuple[Certificate,
 
 def _calibrated(old: Certificate, data: Candidates, look: int) -> Certificate:
     declared = declared_measure(old, None)
+    if old.tune is not None and old.tune["source"] == "table":  # a table of old queries: the fresh ones tune anew
+        old = replace(old, tune={**old.tune, "source": "fold"})
     unreachable = "relax-target" if old.status == "relaxed-target" else "abstain"
-    choices = replace(choices_of(old, data), look=look, grid="auto", if_unreachable=unreachable)
+    choices = replace(choices_of(old, Given(data)), look=look, grid="auto", if_unreachable=unreachable)
     folds = fold(data.cut(choices.depth), choices, None)
     fitted = fit(folds, choices, declared)
     prepared = prepare(folds.calibration, choices, fitted)
