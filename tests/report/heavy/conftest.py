@@ -1,8 +1,6 @@
-"""Tests that need a browser: Debian's Chromium, driven by Playwright."""
+"""Reports, opened in a browser."""
 
-import shutil
 from collections.abc import Callable, Iterator
-from importlib.util import find_spec
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -10,32 +8,11 @@ import pytest
 
 from surecut.report.gathering import Report
 from surecut.report.page import as_html
-
-FLAGS = (
-    "--no-sandbox",  # as root there is none to be had
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-)
+from tests.browsing import without_browser
 
 
 def pytest_ignore_collect(config: pytest.Config) -> bool | None:
-    """Without Playwright, or where heavy tests are left out, their modules are not even imported."""
-    return True if find_spec("playwright") is None or "not heavy" in config.getoption("markexpr") else None
-
-
-@pytest.fixture(scope="session")
-def browser():
-    from playwright.sync_api import sync_playwright
-
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
-    assert chromium is not None, "there is no Chromium: make system installs it"
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=chromium, args=list(FLAGS))
-        yield started
-        started.close()
+    return without_browser(config)
 
 
 @pytest.fixture

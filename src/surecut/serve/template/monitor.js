@@ -150,11 +150,10 @@ function chart([title, meaning], points, levels, stream) {
   }
   const legend = document.createElement("div");
   legend.className = "caption";
-  for (const kind of shown.toReversed()) {
+  for (const kind of [...shown].reverse()) {
     const mark = document.createElement("span");
-    mark.className = `key-${kind}`;
-    mark.textContent = kind === "ever" ? "\u2501 evidence  " : "\u2501 recent evidence";
-    legend.append(mark);
+    mark.className = `mark mark-${kind}`;
+    legend.append(mark, kind === "ever" ? "evidence" : "recent evidence");
   }
   figure.append(caption, svg, legend);
   return figure;
