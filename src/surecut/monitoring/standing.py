@@ -174,11 +174,9 @@ def _advice(belief: str, complete: int, look: int, first_look: int) -> tuple[str
         return ()
     if look:
         queries = queries_of(look, first_look)
-        recalibrate = (
-            f"surecut recalibrate makes a new certificate from the first {queries:,} complete queries (look {look})"
-        )
+        recalibrate = f"make a new certificate from the first {queries:,} complete queries: surecut recalibrate"
     else:
-        recalibrate = f"{complete:,} of the {first_look:,} complete queries that surecut recalibrate needs have come in"
+        recalibrate = f"collect feedback: surecut recalibrate has {complete:,} of {first_look:,} complete queries"
     if belief == IN_DOUBT:
         return ("label a random sample of the present traffic: only labels tell whether the claim holds", recalibrate)
     return (
