@@ -33,6 +33,7 @@ def _verbs(group: Any, before: str = "") -> Iterator[tuple[str, Any]]:
 
 
 VERBS = dict(_verbs(get_command(app)))
+GROUPS = [[verb.split()[0]] for verb in VERBS if " " in verb]
 LEFT_OUT = "..."
 
 _FENCED = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -172,7 +173,7 @@ def unknown_options(page: str) -> Iterator[str]:
             words = shlex.split(command, comments=True)
             verb = next((name for name in (" ".join(words[:2]), words[0] if words else "") if name in VERBS), None)
             if verb is None:
-                if words and not words[0].startswith("-"):
+                if words and not words[0].startswith("-") and words not in GROUPS:
                     yield f"surecut {command}"
                 continue
             known = {name for option in VERBS[verb].params for name in option.opts} | {"--help", "-h"}

@@ -1,10 +1,15 @@
 """Logs as lines of JSON on standard error: what was asked and how it ended, never a text, an id or a score."""
 
-import json
 import logging
 import sys
 import time
 from typing import Any
+
+from surecut.extras import needed
+
+needed("msgspec", "serve")
+
+import msgspec  # noqa: E402
 
 LOG = logging.getLogger("surecut.serve")
 
@@ -19,7 +24,7 @@ class _Lines(logging.Formatter):
         }
         if record.exc_info:
             line["exception"] = self.formatException(record.exc_info)
-        return json.dumps(line, ensure_ascii=False)
+        return msgspec.json.encode(line).decode()
 
 
 def set_up(level: str) -> None:
