@@ -156,6 +156,17 @@ def test_a_restart_begins_afresh_with_the_same_terms(monitor):
     assert monitor.add(figures(3)).counted["claim"] == 3  # ids of an earlier period are new ones
 
 
+def test_a_restart_knows_the_calibration_queries_and_may_declare_anew(monitor, system):
+    monitor.start(system[0], floor=sc.agreement(0.5, 5))
+    monitor.add_data(system[1])
+    monitor.restart(first_look=99)
+    assert f"beside {len(system[0])} of calibration" in monitor.standing().drift.words
+    assert (monitor.standing().next_look, monitor.standing().agreement.claimed) == (99, 0.5)
+    monitor.restart(system[1], floor=sc.agreement(0.7), any_length=True)
+    assert f"beside {len(system[1])} of calibration" in monitor.standing().drift.words
+    assert (monitor.standing().next_look, monitor.standing().agreement.claimed) == (99, 0.7)
+
+
 def test_a_certificate_is_started_once(monitor):
     monitor.start()
     with pytest.raises(InputError, match="watched already"):

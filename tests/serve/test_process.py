@@ -102,6 +102,16 @@ def test_what_was_sampled_is_counted_before_the_end(start, paths, system, tmp_pa
     assert Monitor(str(paths["main"]), store).standing().drift.count == 25
 
 
+def test_a_client_that_goes_away_is_no_fault(start, paths):
+    running = start(paths["main"])
+    with socket.create_connection(("127.0.0.1", running.port)) as leaving:
+        head = f"POST {PRUNE} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n"
+        leaving.sendall(head.encode() + b'{"scores"')
+        time.sleep(0.3)
+    assert running.wait_for("request")["status"] == 499
+    assert all(line["event"] != "fault" for line in running.said)
+
+
 def test_many_clients_at_once_get_their_own_answers(start, paths, system, certificates):
     running = start(paths["main"])
     lists = [scores_of(system, query) for query in range(100)]

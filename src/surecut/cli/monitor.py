@@ -42,7 +42,7 @@ Exit status: 0 believed, in doubt or not watched yet, 1 not believed any more.
 Example: surecut monitor show cert.json --store monitor.db
 """
 
-RESTART = """Begin a new period: evidence, alarms and looks start afresh, with the settings of the last one.
+RESTART = """Begin a new period: evidence, alarms and looks start afresh; what is not declared anew stays.
 
 After a change, only feedback that comes in from here on counts, and recalibrates.
 
@@ -183,9 +183,12 @@ def restart(
     table: o.Table = None,
     depth: o.Depth = None,
     store: o.StorePlace = DEFAULT_STORE,
+    agreement: Floor = None,
+    first_look: FirstLook = None,
 ) -> None:
     from surecut.cli.loading import load, load_data, refuse_two_pipes
     from surecut.cli.printing import err
+    from surecut.cli.values import chosen_agreement
     from surecut.monitoring.monitor import Monitor
     from surecut.monitoring.store import Store
 
@@ -193,7 +196,8 @@ def restart(
     loaded = load(certificate)
     reference = None if retriever is None and table is None else load_data(retriever, None, None, table, depth=depth)
     monitor = Monitor(loaded, Store(store, create=False))
-    monitor.restart(reference)
+    floor = None if agreement is None else chosen_agreement(agreement)
+    monitor.restart(reference, floor=floor, first_look=first_look)
     err.print(f"period {monitor.standing().period} begins: only what comes in from here on counts", style="dim")
 
 

@@ -68,7 +68,7 @@ class Stage:
         any_length: bool = False,
     ) -> None:
         self.certificate = as_certificate(certificate)
-        self._any_length, self._any_system = any_length, any_system
+        self.any_length, self._any_system = any_length, any_system
         self._unusual: tuple[tuple[float, int], ...] | None = ()  # best scores so far; None once one was usual
         if system is not None and not isinstance(system, Mapping):
             raise InputError(f"system= is a mapping of {', '.join(_STAGES)} to fingerprints, not {system!r}")
@@ -103,7 +103,7 @@ class Stage:
         if ordered:
             refuse_rising(flat)
         pruner, length = self.certificate.pruner, flat.size
-        order, kept = pruner.ranked(flat, names, any_length=self._any_length, any_system=self._any_system)
+        order, kept = pruner.ranked(flat, names, any_length=self.any_length, any_system=self._any_system)
         falling = flat[order]
         if length:
             self._refuse_cut_short(kept, length)
@@ -123,7 +123,7 @@ class Stage:
     def _refuse_cut_short(self, kept: int, length: int) -> None:
         """A list that ends before the cut does, and before any in calibration did, may lack survivors."""
         certificate, shortest = self.certificate, int(self.certificate.calibration["shortest_list"])
-        if self._any_length or certificate.threshold == KEEP_EVERYTHING or length >= shortest:
+        if self.any_length or certificate.threshold == KEEP_EVERYTHING or length >= shortest:
             return
         if kept == length < certificate.most_kept:
             raise InputError(

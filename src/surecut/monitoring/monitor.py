@@ -46,6 +46,7 @@ class Monitor:
     """Watches whether a certificate's claim still holds, by feedback from the traffic.
 
     `store` is the path of an SQLite file, or a URL such as postgresql://user@host/name; several processes may share it.
+    Feedback begins a period with the usual settings if `start` did not; `any_length` is then as there.
 
     >>> monitor = Monitor("cert.json", "monitor.db")  # doctest: +SKIP
     >>> monitor.add([Feedback(id="q17", measured=0.5, full=1.0)])  # doctest: +SKIP
@@ -53,12 +54,18 @@ class Monitor:
     'believed'
     """
 
-    def __init__(self, certificate: Certificate | str | Path, store: Store | str | Path = kept.DEFAULT_STORE) -> None:
+    def __init__(
+        self,
+        certificate: Certificate | str | Path,
+        store: Store | str | Path = kept.DEFAULT_STORE,
+        *,
+        any_length: bool = False,
+    ) -> None:
         self.certificate = certificate if isinstance(certificate, Certificate) else load_certificate(certificate)
         if self.certificate.status == "abstained":
             raise InputError("the certificate abstained: it claims and prunes nothing, so there is nothing to watch")
         self.store = store if isinstance(store, Store) else Store(store)
-        self._digest = self.certificate.digest
+        self._digest, self._any_length = self.certificate.digest, any_length
 
     def __repr__(self) -> str:
         return f"Monitor({self._digest[:8]}, {self.store.name!r})"
@@ -81,7 +88,8 @@ class Monitor:
             first_look: Complete queries for a first recalibration; by default as many as the certificate rests on.
             any_length: Take lists longer or shorter than any calibrated on.
         """
-        settings, state = self._fresh(reference, levels, floor, first_look, any_length)
+        drift = Drift.beside(reference) if reference else Drift()
+        settings, state = self._fresh(drift, levels, floor, first_look, any_length)
         with self.store.writing() as connection:
             if kept.latest(connection, self._digest) is not None:
                 raise InputError(
@@ -89,13 +97,26 @@ class Monitor:
                 )
             self._begin(connection, settings, state)
 
-    def restart(self, reference: Candidates | None = None) -> None:
-        """Begin a new period with the settings of the last one: evidence, alarms and looks start afresh."""
+    def restart(
+        self,
+        reference: Candidates | None = None,
+        *,
+        levels: Levels | None = None,
+        floor: Agreement | None = None,
+        first_look: int | None = None,
+        any_length: bool | None = None,
+    ) -> None:
+        """Begin a new period: evidence, alarms and looks start afresh. What is not said stays as it was declared."""
         with self.store.writing() as connection:
             before = self._held(connection)
             old = Settings.from_json(before.settings)
-            floor = None if old.floor is None else Agreement(old.floor, old.top)
-            settings, state = self._fresh(reference, old.levels, floor, old.first_look, old.any_length)
+            settings, state = self._fresh(
+                Drift.beside(reference) if reference else Drift.from_json(kept.reference_of(connection, before.id)),
+                levels or old.levels,
+                floor or (None if old.floor is None else Agreement(old.floor, old.top)),
+                first_look or old.first_look,
+                old.any_length if any_length is None else any_length,
+            )
             self._begin(connection, settings, state)
 
     def add(self, records: Iterable[Feedback], keep: bool = True) -> Added:
@@ -157,14 +178,13 @@ class Monitor:
 
     def _fresh(
         self,
-        reference: Candidates | None,
+        drift: Drift,
         levels: Levels,
         floor: Agreement | None,
         first_look: int | None,
         any_length: bool,
     ) -> tuple[Settings, State]:
         gauge = Gauge(self.certificate, None if floor is None else floor.k, any_length)
-        drift = Drift() if reference is None else Drift.beside(reference)
         settings = Settings(
             levels,
             gauge.top,
@@ -177,7 +197,7 @@ class Monitor:
         return settings, State(Mean(gauge.target.level), Mean(None if floor is None else floor.level), Traffic(drift))
 
     def _unstarted(self) -> tuple[Any, Any]:
-        settings, state = self._fresh(None, USUAL_LEVELS, None, None, False)
+        settings, state = self._fresh(Drift(), USUAL_LEVELS, None, None, self._any_length)
         return asdict(settings), state.to_json()
 
     def _begin(self, connection: Connection, settings: Settings, state: State) -> Period:

@@ -8,7 +8,7 @@ import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +37,7 @@ PERIODS = sa.Table(
     sa.Column("certificate", sa.Text, nullable=False),
     sa.Column("settings", sa.Text, nullable=False),
     sa.Column("state", sa.Text, nullable=False),
+    sa.Column("reference", sa.Text, nullable=False),  # what traffic is compared with, as it was at the beginning
     sa.Column("started", sa.Float, nullable=False),
     sa.UniqueConstraint("digest", "number"),
 )
@@ -191,11 +192,17 @@ def take_turns(connection: Connection) -> None:
 
 def latest(connection: Connection, digest: str, hold: bool = False) -> Period | None:
     """The present period of a certificate; to `hold` it is to let no other process count until the end."""
-    query = sa.select(PERIODS).where(PERIODS.c.digest == digest).order_by(PERIODS.c.number.desc()).limit(1)
+    columns = [PERIODS.c[each.name] for each in fields(Period)]
+    query = sa.select(*columns).where(PERIODS.c.digest == digest).order_by(PERIODS.c.number.desc()).limit(1)
     row = connection.execute(query.with_for_update() if hold else query).mappings().first()
     if row is None:
         return None
     return Period(**{**row, "settings": json.loads(row["settings"]), "state": json.loads(row["state"])})
+
+
+def reference_of(connection: Connection, period: int) -> Any:
+    """What traffic was compared with when a period began."""
+    return json.loads(connection.execute(sa.select(PERIODS.c.reference).where(PERIODS.c.id == period)).scalar_one())
 
 
 def begin(
@@ -210,6 +217,7 @@ def begin(
         "certificate": certificate,
         "settings": json.dumps(settings),
         "state": json.dumps(state),
+        "reference": json.dumps(state["drift"]["drift"]),
         "started": time.time(),
     }
     connection.execute(PERIODS.insert().values(**row))

@@ -10,9 +10,14 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
 from surecut.errors import InputError
+from surecut.extras import needed
 from surecut.serve.logs import log
 from surecut.serve.messages import JSON, Malformed, Problem, encoded
 from surecut.serve.service import Refusal, Service
+
+needed("fastapi", "serve")
+
+from starlette.requests import ClientDisconnect  # noqa: E402
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -21,9 +26,10 @@ Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 OPEN = ("/v1/health", "/v1/ready", "/openapi.json", "/docs", "/swagger", "/monitor")
-"""What needs no key: no data is behind it. A prefix stands for everything below it."""
+"""What needs no key, and may be asked for at any rate: no data is behind it, or below it."""
 
 _SLOWEST_BODY = 30.0  # seconds
+_GONE = 499  # who asked went away before the body was complete
 
 
 class Gate:
@@ -45,6 +51,8 @@ class Gate:
             refusal = as_refusal(error)
             await answer.refuse(refusal.status, str(refusal), refusal.headers)
             scope["surecut"]["reason"] = refusal.reason
+        except ClientDisconnect:
+            answer.status, scope["surecut"]["reason"] = _GONE, "gone"
         except Exception as error:  # a fault of the service's own: said so, and never the text of the exception
             stack = "".join(traceback.format_tb(error.__traceback__))
             log("fault", logging.ERROR, request=answer.request, kind=type(error).__name__, stack=stack)
@@ -52,9 +60,11 @@ class Gate:
         self._note(scope, answer, time.perf_counter() - started)
 
     def _admit(self, scope: Scope) -> None:
+        if scope["path"].startswith(OPEN):
+            return
         headers = dict(scope["headers"])
         key = _key(headers)
-        if self._service.keys and not scope["path"].startswith(OPEN) and not self._service.keys.opens(key):
+        if self._service.keys and not self._service.keys.opens(key):
             cure = "send it as 'X-API-Key: ...' or 'Authorization: Bearer ...'"
             raise Refusal(401, "no key", f"this needs a key: {cure}", {"www-authenticate": "Bearer"})
         client = key if self._service.keys else (scope.get("client") or ("", 0))[0]

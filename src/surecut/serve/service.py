@@ -98,7 +98,7 @@ class Service:
         self._monitors.pop(served.name, None)
         self._standings.pop(served.name, None)
         if self.store is not None and served.certificate.status != "abstained":
-            self._monitors[served.name] = Monitor(served.certificate, self.store)
+            self._monitors[served.name] = Monitor(served.certificate, self.store, any_length=served.stage.any_length)
             self.refresh(served.name)
 
     def refresh(self, name: str) -> None:
@@ -142,11 +142,18 @@ class Service:
             name, record = self._seen.popleft()
             by_name.setdefault(name, []).append(record)
         for name, records in by_name.items():
-            try:
-                self.monitor(name).add(records, keep=False)
-            except (InputError, Refusal):
-                self.metrics.unobserved.inc(len(records))
+            if name in self._monitors and not self._counted(name, records):
+                refused = sum(not self._counted(name, [record]) for record in records)
+                self.metrics.unobserved.inc(refused)
             self.refresh(name)
+
+    def _counted(self, name: str, records: Sequence[Feedback]) -> bool:
+        """Count sampled queries, all of them or none."""
+        try:
+            self._monitors[name].add(records, keep=False)
+        except InputError:
+            return False
+        return True
 
     def _scores(self, query: Query) -> Float32:
         if isinstance(query.scores, bytes):
