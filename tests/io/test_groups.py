@@ -19,9 +19,7 @@ def read(tmp_path):
     return written
 
 
-@pytest.mark.parametrize(
-    "content", [b"q1 a\nq2 a\nq3 b\n", b"\nq1\ta\r\nq2  a\n\nq1 a\nq3 b", b" q1 a \nq2 a\nq3 b"]
-)
+@pytest.mark.parametrize("content", [b"q1 a\nq2 a\nq3 b\n", b"\nq1\ta\r\nq2  a\n\nq1 a\nq3 b", b" q1 a \nq2 a\nq3 b"])
 def test_each_query_has_its_group(read, content):
     assert read(content) == {"q1": "a", "q2": "a", "q3": "b"}
 
