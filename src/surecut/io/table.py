@@ -63,8 +63,9 @@ def read_table(
 
 def _declared_depth(meta: Mapping[str, Any]) -> int | None:
     declared = meta.get("depth")
-    whole = isinstance(declared, int) and not isinstance(declared, bool)
-    return declared if whole and 0 < declared < NO_CUTOFF else None
+    if not isinstance(declared, int) or isinstance(declared, bool) or not 0 < declared < NO_CUTOFF:
+        return None
+    return declared
 
 
 def read_meta(folder: str | Path) -> dict[str, Any]:

@@ -1,11 +1,12 @@
 """Records of documents and queries: JSON lines and Parquet, streamed, the first wrong line named."""
 
+import io
 import json
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import polars as pl
 
@@ -20,7 +21,7 @@ _TEXTS = ("text", "contents", "body", "query", "passage")
 _ROWS = 65_536
 _BOM = b"\xef\xbb\xbf"
 
-Opener = Callable[[], IO[bytes]]
+Opener = Callable[[], io.BufferedReader]
 
 
 def read_records(path: Path) -> Iterator[Document]:
@@ -51,7 +52,7 @@ def readable(name: str) -> Iterator[None]:
         raise InputError(f"{name}: damaged, or not what its name says ({reason})") from None
 
 
-def _unpacked(path: Path) -> IO[bytes]:
+def _unpacked(path: Path) -> io.BufferedReader:
     try:
         file = path.open("rb")
     except OSError as error:
