@@ -185,7 +185,7 @@ def test_what_is_no_toml_is_refused(tmp_path, content):
 def test_a_recipe_that_is_not_there_is_named(tmp_path):
     with pytest.raises(InputError, match=r"nowhere\.toml: No such file"):
         read_recipe(tmp_path / "nowhere.toml")
-    with pytest.raises(InputError, match="is a directory"):
+    with pytest.raises(InputError, match="Is a directory"):
         read_recipe(tmp_path)
 
 

@@ -6,7 +6,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import IO
 
 _STDERR = 2
@@ -41,12 +41,11 @@ class _StandardError:
             self._readers += 1
             if self._readers == 1:
                 self.panicked = False
-                with suppress(OSError, ValueError):  # a process without a standard error needs no quiet
+                if sys.__stderr__ is not None:  # else its number may be any other file's
                     self._put_aside()
 
     def _put_aside(self) -> None:
-        if sys.stderr is not None:
-            sys.stderr.flush()
+        _flush()
         self._aside = os.dup(_STDERR)
         self._written = tempfile.TemporaryFile()  # noqa: SIM115 (closed when the last reader leaves)
         os.dup2(self._written.fileno(), _STDERR)
@@ -59,13 +58,17 @@ class _StandardError:
                 self._aside = None
 
     def _put_back(self, aside: int) -> None:
-        if sys.stderr is not None:
-            sys.stderr.flush()
+        _flush()
         os.dup2(aside, _STDERR)
         with os.fdopen(aside, "wb") as stderr, self._written as written:
             written.seek(0)
             if not self.panicked:
                 shutil.copyfileobj(written, stderr)
+
+
+def _flush() -> None:
+    if sys.stderr is not None:
+        sys.stderr.flush()
 
 
 _stderr = _StandardError()

@@ -15,7 +15,7 @@ from surecut.io.parquet_claims import NotParquet, refuse_lies
 def read_parquet(path: Path, known: Collection[str] | None = None) -> pl.DataFrame:
     """Those of the known columns that a file has, or all."""
     frame = collected(scan_parquet(path, known), path)
-    _refuse_endless_texts(frame, path)
+    refuse_endless_texts(text_bytes(frame), path)
     return frame
 
 
@@ -44,13 +44,19 @@ def _readable(path: Path) -> Iterator[None]:
     try:
         with panics_kept_quiet():
             yield
-    except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+    except pl.exceptions.PanicException:
+        raise NotParquet(path, "its content is damaged") from None
+    except (OSError, pl.exceptions.PolarsError) as error:
         raise NotParquet(path, error) from None
 
 
-def _refuse_endless_texts(frame: pl.DataFrame, path: Path) -> None:
+def text_bytes(frame: pl.DataFrame) -> int:
+    """How long its texts are, together."""
+    return sum(int(column.str.len_bytes().cast(pl.UInt64).sum()) for column in frame if column.dtype == pl.String)
+
+
+def refuse_endless_texts(total: int, path: Path) -> None:
     """A text that stands in a dictionary once may be meant a million times."""
     size = path.stat().st_size
-    total = sum(int(column.str.len_bytes().sum()) for column in frame if column.dtype == pl.String)
     if total > most_unpacked(size):
-        raise InputError(f"{path}: ids of {total:,} bytes in a file of {size:,}, as no table of scores has")
+        raise InputError(f"{path}: texts of {total:,} bytes in a file of {size:,}, as no table of scores or texts has")

@@ -21,6 +21,7 @@ _LARGEST_ARROW_SCHEMA = 256 << 10
 _DEEPEST_COLUMN = 100
 _LEAST_ENTRY = 2  # bytes of a dictionary's entry: a half-precision number
 _BYTES_A_VALUE = 16  # a string's place in memory; numbers take 8
+_DELTA_BYTE_ARRAY = 7
 _DATA, _INDEX, _DICTIONARY, _DATA_V2 = range(4)  # kinds of pages
 
 # The fields that are looked at, by their numbers in Parquet's definition.
@@ -31,7 +32,8 @@ _HEADER = 3  # of a chunk, the values of a column in a group
 _VALUES, _PACKED, _DATA_AT, _DICTIONARY_AT = 5, 7, 9, 11  # of its header
 _KIND, _PAGE_UNPACKED, _PAGE_PACKED = 1, 2, 3  # of a page
 _DATA_HEADER, _DICTIONARY_HEADER, _DATA_V2_HEADER = 5, 7, 8
-_COUNT, _NULLS, _PAGE_ROWS, _LEVELS, _REPEATS = 1, 2, 3, 5, 6  # of its own header
+_COUNT, _ENCODING = 1, 2  # of the header of data or a dictionary
+_NULLS, _PAGE_ROWS, _ENCODING_V2, _LEVELS, _REPEATS = 2, 3, 4, 5, 6  # of data in the second version
 
 _FOOTER = {
     _SCHEMA: dict.fromkeys((_REPETITION, _NAME, _CHILDREN)),
@@ -44,9 +46,9 @@ _FOOTER = {
 }
 _PAGE = {
     **dict.fromkeys((_KIND, _PAGE_UNPACKED, _PAGE_PACKED)),
-    _DATA_HEADER: {_COUNT: None},
+    _DATA_HEADER: dict.fromkeys((_COUNT, _ENCODING)),
     _DICTIONARY_HEADER: {_COUNT: None},
-    _DATA_V2_HEADER: dict.fromkeys((_COUNT, _NULLS, _PAGE_ROWS, _LEVELS, _REPEATS)),
+    _DATA_V2_HEADER: dict.fromkeys((_COUNT, _NULLS, _PAGE_ROWS, _ENCODING_V2, _LEVELS, _REPEATS)),
 }
 
 
@@ -180,6 +182,7 @@ def _page_values(page: Struct) -> int:
     if kind == _INDEX:
         return 0
     if kind == _DATA:
+        _refuse_prefixes(_struct(page, _DATA_HEADER).get(_ENCODING))
         return _number(_struct(page, _DATA_HEADER), _COUNT)
     if kind == _DICTIONARY:
         entries, size = _number(_struct(page, _DICTIONARY_HEADER), _COUNT), _number(page, _PAGE_UNPACKED)
@@ -189,6 +192,7 @@ def _page_values(page: Struct) -> int:
     if kind != _DATA_V2:
         raise Malformed(f"a page of the unknown kind {kind}")
     header = _struct(page, _DATA_V2_HEADER)
+    _refuse_prefixes(header.get(_ENCODING_V2))
     values = _number(header, _COUNT)
     levels = _number(header, _LEVELS) + _number(header, _REPEATS)
     if _number(header, _PAGE_ROWS) != values or _number(header, _NULLS) > values:
@@ -196,6 +200,12 @@ def _page_values(page: Struct) -> int:
     if levels > min(_number(page, _PAGE_PACKED), _number(page, _PAGE_UNPACKED)):
         raise Malformed("a page of nothing but levels")
     return values
+
+
+def _refuse_prefixes(encoding: object) -> None:
+    """Texts that each begin with all of the one before grow with the square of their number."""
+    if encoding == _DELTA_BYTE_ARRAY:
+        raise Malformed("the encoding DELTA_BYTE_ARRAY, which is not read here")
 
 
 def _structs(holder: Struct, field: int, needed: bool = True) -> list[Struct]:

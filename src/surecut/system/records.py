@@ -12,7 +12,7 @@ import polars as pl
 
 from surecut.errors import InputError
 from surecut.io.limits import LONGEST_RECORD, numbered_lines
-from surecut.io.parquet import collected, scan_parquet
+from surecut.io.parquet import collected, refuse_endless_texts, scan_parquet, text_bytes
 from surecut.io.unpacking import DAMAGED, unpacked
 from surecut.system.texts import Document, title_and_text
 
@@ -62,8 +62,11 @@ def _unpacked(path: Path) -> io.BufferedReader:
 
 def _parquet(path: Path) -> Iterator[Document]:
     scan = scan_parquet(path, (*_IDS, *_TEXTS, "title"))
+    taken = 0
     for start in range(0, int(collected(scan.select(pl.len()), path).item()), _ROWS):
         rows = collected(scan.slice(start, _ROWS), path)
+        taken += text_bytes(rows)
+        refuse_endless_texts(taken, path)
         for number, row in enumerate(rows.iter_rows(named=True), start=start + 1):
             yield _record(row, f"{path}, row {number:,}")
 
