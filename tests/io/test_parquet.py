@@ -173,3 +173,12 @@ def test_a_process_without_standard_error_reads_too(path):
     code = "import sys, pathlib, surecut.io.parquet as p; print(p.read_parquet(pathlib.Path(sys.argv[1])).height)"
     command = ["sh", "-c", '"$0" -c "$1" "$2" 2>&-', sys.executable, code, str(path)]
     assert subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, timeout=60).stdout == "4\n"
+
+
+@pytest.mark.parametrize("kind", [pl.String, pl.Categorical, pl.Enum(["d" * 100_000])])
+def test_a_long_text_is_counted_as_often_as_it_is_meant(path, kind):
+    column = pl.Series("doc_id", ["d" * 100_000], dtype=kind).new_from_index(0, 10_000)
+    column.to_frame().write_parquet(path)
+    assert path.stat().st_size < 1_000_000
+    with pytest.raises(InputError, match="texts of 1,000,000,000 bytes in a file of"):
+        read_parquet(path)

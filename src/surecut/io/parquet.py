@@ -51,8 +51,13 @@ def _readable(path: Path) -> Iterator[None]:
 
 
 def text_bytes(frame: pl.DataFrame) -> int:
-    """How long its texts are, together."""
-    return sum(int(column.str.len_bytes().cast(pl.UInt64).sum()) for column in frame if column.dtype == pl.String)
+    """How long its texts are, together, each counted as often as it is meant."""
+    lengths = (
+        column.cat.len_bytes() if column.dtype in (pl.Categorical, pl.Enum) else column.str.len_bytes()
+        for column in frame
+        if column.dtype in (pl.String, pl.Categorical, pl.Enum)
+    )
+    return sum(int(length.cast(pl.UInt64).sum()) for length in lengths)
 
 
 def refuse_endless_texts(total: int, path: Path) -> None:
