@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from surecut.arrays import Int64
 from surecut.errors import InputError
 from surecut.files import write_atomically
-from surecut.io.limits import LARGEST_DOCUMENT, read_document
+from surecut.io.limits import LARGEST_CERTIFICATE, read_document
 from surecut.io.plain_json import parse_json
 from surecut.structure import refuse_other_structure
 from surecut.version import __version__
@@ -178,7 +178,7 @@ class Certificate:
 
 def load_certificate(path: str | Path) -> Certificate:
     """Read a certificate; refuse one from a newer schema, one edited by hand, one cut short."""
-    return parse_certificate(read_document(path, LARGEST_DOCUMENT), str(path))
+    return parse_certificate(read_document(path, LARGEST_CERTIFICATE), str(path))
 
 
 def parse_certificate(text: str, source: str = "certificate") -> Certificate:

@@ -225,9 +225,9 @@ TABLES = {
 }
 
 COLLECTIONS = {
-    "a recipe of gigabytes": Case(sparse("recipe.toml"), SCORE, "recipe.toml: more than 1,048,576 bytes"),
-    "a recipe of zeros": Case(None, "score /dev/zero -o out", "/dev/zero: more than 1,048,576 bytes"),
-    "a deep recipe": Case(content("recipe.toml", b"a = " + b"[" * 100_000), SCORE, "recipe.toml: not a recipe; it is"),
+    "a recipe of gigabytes": Case(sparse("recipe.toml"), SCORE, "recipe.toml: more than 32,768 bytes"),
+    "a recipe of zeros": Case(None, "score /dev/zero -o out", "/dev/zero: more than 32,768 bytes"),
+    "a deep recipe": Case(content("recipe.toml", b"a = " + b"[" * 30_000), SCORE, "recipe.toml: not a recipe; it is"),
     "deep keys": Case(content("recipe.toml", b"a." * 10_000 + b"a = 1"), SCORE, "recipe.toml: "),
     "a number of many digits": Case(content("recipe.toml", b"depth = " + b"9" * 9999), SCORE, "recipe.toml: not TOML"),
     "a corpus of one line": Case(both(beir, sparse("data/corpus.jsonl")), SCORE, "corpus.jsonl, line 1: longer than"),

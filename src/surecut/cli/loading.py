@@ -93,8 +93,8 @@ def refuse_two_pipes(*sources: Any) -> None:
 def load(path: Any) -> Certificate:
     """A certificate from a file, or from standard input."""
     if str(path) == "-":
-        from surecut.io.limits import LARGEST_DOCUMENT
+        from surecut.io.limits import LARGEST_CERTIFICATE
         from surecut.io.piped import standard_text
 
-        return parse_certificate(standard_text(LARGEST_DOCUMENT), "standard input")
+        return parse_certificate(standard_text(LARGEST_CERTIFICATE), "standard input")
     return load_certificate(path)

@@ -13,8 +13,11 @@ LONGEST_LINE = 1 << 20
 LONGEST_RECORD = 64 << 20
 """Bytes of a line of JSON, which holds a whole document."""
 
-LARGEST_DOCUMENT = 1 << 20
-"""Bytes of a certificate or a recipe; real ones have three thousand."""
+LARGEST_CERTIFICATE = 1 << 20
+"""Bytes of a certificate; real ones have three thousand."""
+
+LARGEST_RECIPE = 32 << 10
+"""Bytes of a recipe; real ones have one thousand, and reading TOML can take time that grows with the square."""
 
 LARGEST_DESCRIPTION = 16 << 20
 """Bytes of a table's meta.json, which may hold whatever its maker thought of."""

@@ -11,7 +11,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from surecut.errors import InputError
 from surecut.fusion import check_fusion
-from surecut.io.limits import LARGEST_DOCUMENT, read_document
+from surecut.io.limits import LARGEST_RECIPE, read_document
 from surecut.measures import as_measure
 from surecut.registry import unknown
 from surecut.system.collection import Collection
@@ -89,7 +89,7 @@ class Recipe:
 def read_recipe(path: str | Path) -> Recipe:
     """A recipe from its TOML file, variables filled in; what is wrong in it is named with its section."""
     file = Path(path)
-    text = read_document(path, LARGEST_DOCUMENT)
+    text = read_document(path, LARGEST_RECIPE)
     try:
         written = tomllib.loads(text)
         sections = _expanded(written, file)
