@@ -11,7 +11,7 @@ from surecut.arrays import Float32, Float64, Strings
 from surecut.candidates import UNJUDGED, Candidates, Census, ragged
 from surecut.errors import InputError
 from surecut.kernels.matching import place_scores
-from surecut.listing import Listed, grouped, in_retriever_order, match, refuse_repeated
+from surecut.listing import Listed, as_numbers, grouped, in_retriever_order, match, refuse_repeated
 from surecut.registry import unknown
 
 MissingReranker = Literal["error", "lowest"]
@@ -177,7 +177,7 @@ def unique_judgements(qrels: pl.DataFrame) -> pl.DataFrame:
     """Whole-number grades, each pair once; the same line twice is harmless, two grades are not."""
     qrels = qrels.drop_nulls("relevance")
     grade = qrels["relevance"]
-    whole = grade.cast(pl.Float64, strict=False)
+    whole = as_numbers(grade, strict=False)
     odd = whole.is_null() | (whole != whole.floor()) | (whole.abs() > LARGEST_GRADE)
     odd = odd.fill_null(True) | whole.is_nan()
     if odd.any():

@@ -12,7 +12,10 @@ from typing import TYPE_CHECKING, Any
 from surecut.arrays import Int64
 from surecut.errors import InputError
 from surecut.files import write_atomically
+from surecut.io.limits import LARGEST_DOCUMENT, read_document
+from surecut.io.plain_json import parse_json
 from surecut.signing import Signature, Trusted, refuse_untrusted
+from surecut.structure import refuse_other_structure
 from surecut.version import __version__
 
 if TYPE_CHECKING:
@@ -80,10 +83,11 @@ class Certificate:
     @cached_property
     def most_kept(self) -> int:
         """How many candidates of a query can survive: a rank cut's window, `max_keep`, or as many as the depth."""
-        if self._looks_at_scores:
-            return self.depth if self.max_keep is None else min(self.depth, self.max_keep)
-        falling = [-float(place) for place in range(self.depth)]
-        return int(self.keep(falling, any_length=True, any_system=True))
+        most = self.depth if self.max_keep is None else min(self.depth, self.max_keep)
+        if self._looks_at_scores or self.threshold == -math.inf:
+            return most
+        reached = 0 if self.threshold == math.inf else math.floor(-self.threshold)  # keys are minus the rank
+        return min(max(reached, self.min_keep), most)
 
     @property
     def prunes(self) -> bool:
@@ -186,19 +190,12 @@ def load_certificate(path: str | Path, *, trusted: Trusted = None) -> Certificat
     too. None, the default, is the file that the environment names as SURECUT_TRUSTED_KEYS, if it names one; False asks
     for no signature, whatever the environment says.
     """
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: {getattr(error, 'strerror', None) or 'not a text file'}") from None
-    return parse_certificate(text, str(path), trusted=trusted)
+    return parse_certificate(read_document(path, LARGEST_DOCUMENT), str(path), trusted=trusted)
 
 
 def parse_certificate(text: str, source: str = "certificate", *, trusted: Trusted = None) -> Certificate:
     """A certificate from its JSON text; `trusted` is as in `load_certificate`."""
-    try:
-        record = json.loads(text)
-    except (ValueError, RecursionError):
-        raise InputError(f"{source}: not a whole JSON document; the file is truncated or no certificate") from None
+    record = parse_json(text, source)
     if not isinstance(record, dict) or "schema" not in record or "digest" not in record:
         raise InputError(f"{source}: not a surecut certificate")
     if not isinstance(record["schema"], int):
@@ -209,12 +206,10 @@ def parse_certificate(text: str, source: str = "certificate", *, trusted: Truste
             "upgrade surecut"
         )
     signature = Signature.from_json(record.pop("signature"), source) if "signature" in record else None
-    if record.pop("digest") != _digest(record):
+    digest = record.pop("digest")
+    if digest != _digest(record):
         raise InputError(f"{source}: the digest does not match: the certificate was changed after it was made; {_HINT}")
-    names = set(_said())
-    if set(record) != names:
-        odd = ", ".join(sorted(set(record) ^ names))
-        raise InputError(f"{source}: unexpected or missing fields ({odd}); {_HINT}")
+    refuse_other_structure({**record, "digest": digest}, source, _HINT)
     record["threshold"] = _threshold_from_json(record["threshold"])
     certificate = Certificate(**record, signature=signature)
     refuse_untrusted(certificate, trusted, source)
@@ -267,6 +262,4 @@ def threshold_to_json(threshold: float) -> float | str | None:
 
 
 def _threshold_from_json(threshold: float | str | None) -> float:
-    if threshold is None or threshold == "-inf":
-        return -math.inf
-    return float(threshold)
+    return -math.inf if threshold is None else float(threshold)

@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+_LONGEST = 2000
+
 
 class InputError(ValueError):
     """One sentence to the person who made the input: what was found, where, what to do.
@@ -10,8 +12,18 @@ class InputError(ValueError):
     """
 
     def __init__(self, sentence: str, commands: Sequence[str] = ()) -> None:
+        sentence = _readable(sentence)
         super().__init__("\n  ".join((sentence, *commands)))
         self.sentence, self.commands = sentence, tuple(commands)
+
+
+def _readable(sentence: str) -> str:
+    """What the input is quoted with: no more than can be read, and nothing that a terminal would act on."""
+    if len(sentence) > _LONGEST:
+        sentence = f"{sentence[: _LONGEST // 2]} ... {sentence[-_LONGEST // 2 :]}"
+    if sentence.isprintable():
+        return sentence
+    return "".join(each if each.isprintable() or each in "\n\t" else ascii(each)[1:-1] for each in sentence)
 
 
 class EvaluatorsDisagree(RuntimeError):

@@ -18,6 +18,8 @@ from surecut.candidates import Candidates, Census
 from surecut.errors import InputError
 from surecut.listing import grouped, in_retriever_order, refuse_repeated
 
+_NAMES = (pl.Categorical, pl.Enum, pl.Null)
+
 
 def from_frame(
     frame: Any,
@@ -77,6 +79,8 @@ def as_polars(frame: Any) -> pl.DataFrame:
         if name in table.columns and table.schema[name] != pl.String:
             if table.schema[name].is_float():
                 raise InputError(f"column '{name}' holds floating-point numbers; ids must be strings")
+            if not (table.schema[name].is_integer() or table.schema[name] in _NAMES):
+                raise InputError(f"column '{name}' holds {table.schema[name]}; ids must be strings")
             table = table.with_columns(pl.col(name).cast(pl.String))
         if name in table.columns and name != "group" and table[name].null_count():
             raise InputError(f"column '{name}' has empty entries: every row needs its ids")

@@ -10,6 +10,7 @@ from typing import Any
 from surecut.errors import InputError
 from surecut.extras import needed
 from surecut.files import refuse_unwritable
+from surecut.io.limits import LARGEST_DOCUMENT, read_document
 
 PASSPHRASE = "SURECUT_KEY_PASSPHRASE"
 """The environment variable with the passphrase of an encrypted private key."""
@@ -105,10 +106,7 @@ def _ed25519() -> Any:
 
 
 def _read(path: str | Path) -> bytes:
-    try:
-        return Path(path).read_bytes()
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror}") from None
+    return read_document(path, LARGEST_DOCUMENT).encode()
 
 
 def _create(path: Path, content: bytes, mode: int) -> None:

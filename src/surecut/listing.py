@@ -34,10 +34,7 @@ class Listed:
 
     def numbers(self, column: str, null: float = np.nan) -> Float64:
         """A column as float64."""
-        try:
-            return self.frame[column].cast(pl.Float64).fill_null(null).to_numpy()
-        except pl.exceptions.PolarsError:
-            raise InputError(f"column '{column}' holds something that is not a number") from None
+        return as_numbers(self.frame[column]).fill_null(null).to_numpy()
 
     def place(self) -> dict[str, int]:
         return {query: position for position, query in enumerate(self.queries)}
@@ -53,6 +50,16 @@ class Listed:
                 f"the {what} score of query '{self.owner(row)}', document '{self.docs[row]}' is not a finite number: "
                 "remove the line or mend the score"
             )
+
+
+def as_numbers(column: pl.Series, strict: bool = True) -> pl.Series:
+    """A column as float64; where that is not `strict`, a text that is no number becomes a null."""
+    try:
+        if column.dtype.is_nested():
+            raise pl.exceptions.InvalidOperationError
+        return column.cast(pl.Float64, strict=strict)
+    except pl.exceptions.PolarsError:
+        raise InputError(f"column '{column.name}' holds something that is not a number") from None
 
 
 def grouped(frame: pl.DataFrame) -> Listed:

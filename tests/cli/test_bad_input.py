@@ -210,7 +210,7 @@ def test_a_process_of_its_own_ends_the_same_way(shell, files, command):
 
 def test_a_certificate_on_standard_input_that_is_no_text_is_one_line(surecut):
     ended = surecut("show", "-", stdin=b"\xff\xfe{")
-    assert (ended.status, ended.err) == (2, "surecut: standard input is not UTF-8\n")
+    assert (ended.status, ended.err) == (2, "surecut: standard input: not a text file in UTF-8\n")
 
 
 def test_the_depth_suggested_for_missing_scores_works(surecut, files):

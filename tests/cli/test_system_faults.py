@@ -63,7 +63,7 @@ def spoilt_zip():
 DENSE = 'kind = "dense"\nmodel = "./bi"\npooling = "mean"'
 
 CASES = {
-    "no recipe": (remove("tiny.toml"), SCORE, ["tiny.toml: no such file"]),
+    "no recipe": (remove("tiny.toml"), SCORE, ["tiny.toml: No such file"]),
     "not TOML": (write("tiny.toml", b"depth ="), SCORE, ["tiny.toml: not TOML"]),
     "unknown key": (recipe_with("depth = 50", "depht = 50"), SCORE, ["unknown key 'depht'", "did you mean 'depth'"]),
     "unknown kind": (recipe_with('"bm25"', '"bm52"'), SCORE, ["[retriever]", "unknown kind 'bm52'"]),

@@ -37,7 +37,8 @@ READ_AND_INTERRUPT = """
     for _ in range(rounds):
         try:
             os.write(ask, b".")
-            standard_input()
+            with standard_input() as stream:
+                stream.read()
             break
         except KeyboardInterrupt:
             interrupted += 1
@@ -58,11 +59,17 @@ def test_a_signal_at_any_moment_ends_the_reading():
 
 def test_everything_is_read():
     sent = b"0123456789\n" * 500_000
-    read = "import surecut.io.piped as p, hashlib; print(hashlib.md5(p.standard_input()).hexdigest())"
+    read = """
+        import hashlib
+        from surecut.io.piped import standard_input
+        with standard_input() as stream:
+            print(hashlib.md5(stream.read()).hexdigest())
+    """
     direct = "import sys, hashlib; print(hashlib.md5(sys.stdin.buffer.read()).hexdigest())"
     assert run(read, stdin=sent) == run(direct, stdin=sent)
 
 
 def test_input_that_is_no_file_of_the_system_is_read_too(monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"q Q0 d 1 1.0 t\n")))
-    assert standard_input() == b"q Q0 d 1 1.0 t\n"
+    with standard_input() as stream:
+        assert stream.read() == b"q Q0 d 1 1.0 t\n"

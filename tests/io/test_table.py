@@ -2,6 +2,7 @@
 
 import itertools
 import json
+from datetime import date
 
 import numpy as np
 import polars as pl
@@ -203,3 +204,35 @@ def test_the_depth_is_the_one_that_was_asked_for_not_the_longest_list(tmp_path, 
 def test_a_depth_that_cannot_be_counts_for_nothing(tmp_path, data, depth):
     write_table(data, tmp_path / "t", {"depth": depth})
     assert calibrate(read_table(tmp_path / "t"), target=max_drop(0.5)).depth == DEPTH
+
+
+NO_IDS = {"dates": [date(2020, 1, 1)] * 4, "bytes": [b"q"] * 4, "truth": [True] * 4, "lists": [["q"]] * 4}
+NO_NUMBERS = {"bytes": [b"1"] * 4, "lists": [[1.0]] * 4, "structs": [{"a": 1.0}] * 4, "words": list("abcd")}
+
+
+@pytest.mark.parametrize(
+    ("column", "values"),
+    [
+        *(pytest.param("query_id", values, id=f"ids-{kind}") for kind, values in NO_IDS.items()),
+        *(pytest.param("doc_id", values, id=f"documents-{kind}") for kind, values in NO_IDS.items()),
+        *(pytest.param("retriever", values, id=f"scores-{kind}") for kind, values in NO_NUMBERS.items()),
+        *(pytest.param("reranker", values, id=f"second-scores-{kind}") for kind, values in NO_NUMBERS.items()),
+        *(pytest.param("relevance", values, id=f"grades-{kind}") for kind, values in NO_NUMBERS.items()),
+    ],
+)
+def test_columns_of_other_types_are_refused(tmp_path, column, values):
+    frame = pl.DataFrame({"query_id": "q", "doc_id": list("abcd"), "retriever": 1.0, "reranker": 2.0, "relevance": 1})
+    frame.with_columns(pl.Series(column, values)).write_parquet(tmp_path / "candidates.parquet")
+    with pytest.raises(InputError, match=f"'{column}'|the grade 'a' is not"):
+        read_table(tmp_path)
+    with pytest.raises(InputError, match=f"{column}|the grade"):
+        Candidates.from_frame(frame.with_columns(pl.Series(column, values)))
+
+
+def test_parts_of_different_columns_are_refused(tmp_path):
+    (tmp_path / "candidates").mkdir()
+    for column in ("reranker", "group"):
+        frame = pl.DataFrame({"query_id": "q", "doc_id": ["d"], "retriever": 1.0, column: 2.0})
+        frame.write_parquet(tmp_path / "candidates" / f"part-{column}.parquet")
+    with pytest.raises(InputError, match="candidates: its parts have different columns"):
+        read_table(tmp_path)

@@ -1,6 +1,7 @@
 """Records as they come: lines of JSON, bit by bit, or not at all."""
 
 import contextlib
+import io
 
 import pytest
 from hypothesis import given
@@ -12,11 +13,11 @@ from surecut.monitoring.feedback import Feedback, as_feedback, read_feedback
 
 
 def read(*lines: bytes) -> list[Feedback]:
-    return list(read_feedback(lines, "feedback.jsonl"))
+    return list(read_feedback(io.BytesIO(b"\n".join(lines)), "feedback.jsonl"))
 
 
 def test_a_line_is_a_record_and_an_empty_one_is_none():
-    found = read(b'{"id": "a", "measured": 0.5}\n', b"\n", b'{"id": "b", "ids": ["x"], "retriever": [2]}')
+    found = read(b'{"id": "a", "measured": 0.5}', b"", b'{"id": "b", "ids": ["x"], "retriever": [2]}')
     assert found == [Feedback("a", measured=0.5), Feedback("b", ["x"], [2.0])]
 
 
@@ -52,7 +53,7 @@ def test_what_is_wrong_is_named_with_its_line(line, complaint):
 @given(st.binary(max_size=300))
 def test_any_bytes_are_records_or_one_sentence(content):
     with contextlib.suppress(InputError):
-        assert all(isinstance(each, Feedback) for each in read(*content.splitlines()))
+        assert all(isinstance(each, Feedback) for each in read(content))
 
 
 def test_a_record_is_kept_as_it_came():

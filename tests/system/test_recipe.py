@@ -178,14 +178,14 @@ def test_fusion_that_is_no_section_is_refused(recipe):
 @pytest.mark.parametrize("content", [b"depth = ", b"[collection\n", b"\xff\xfe", b'{"json": 1}'])
 def test_what_is_no_toml_is_refused(tmp_path, content):
     (tmp_path / "bad.toml").write_bytes(content)
-    with pytest.raises(InputError, match=r"bad\.toml: not TOML"):
+    with pytest.raises(InputError, match=r"bad\.toml: not (TOML|a text file)"):
         read_recipe(tmp_path / "bad.toml")
 
 
 def test_a_recipe_that_is_not_there_is_named(tmp_path):
-    with pytest.raises(InputError, match=r"nowhere\.toml: no such file"):
+    with pytest.raises(InputError, match=r"nowhere\.toml: No such file"):
         read_recipe(tmp_path / "nowhere.toml")
-    with pytest.raises(InputError, match="is a directory"):
+    with pytest.raises(InputError, match="Is a directory"):
         read_recipe(tmp_path)
 
 

@@ -84,7 +84,7 @@ def test_bytes_that_are_not_text_are_named(written):
 
 @pytest.mark.parametrize("content", [b"", b"no parquet at all", b"PAR1 neither PAR1"])
 def test_a_broken_parquet_file_is_named(written, content):
-    with pytest.raises(InputError, match=r"records\.parquet: damaged, or not what its name says"):
+    with pytest.raises(InputError, match=r"records\.parquet: not readable as Parquet"):
         list(read_records(written(content, "records.parquet")))
 
 

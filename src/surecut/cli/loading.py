@@ -60,7 +60,9 @@ def load_data(
             data = read_trec(str(retriever), reranker, qrels, **options)
     if groups is None:
         return data
-    named = _read_groups(groups)
+    from surecut.io.groups import read_groups
+
+    named = read_groups(groups)
     if not any(query in named for query in data.query_ids):
         raise InputError(
             f"{groups}: names none of the queries of {table or retriever}; lines are 'query group', with the ids of "
@@ -105,9 +107,10 @@ def load_to_sign(path: Any) -> Certificate:
 
 def _load(path: Any, trusted: Trusted) -> Certificate:
     if str(path) == "-":
+        from surecut.io.limits import LARGEST_DOCUMENT
         from surecut.io.piped import standard_text
 
-        return parse_certificate(standard_text(), "standard input", trusted=trusted)
+        return parse_certificate(standard_text(LARGEST_DOCUMENT), "standard input", trusted=trusted)
     return load_certificate(path, trusted=trusted)
 
 
@@ -117,20 +120,3 @@ def signer_in_words(certificate: Certificate) -> str:
         return "none"
     worth = "trusted" if asks_for_signatures(trusted_keys.get()) else "not checked: no keys are trusted here"
     return f"key {certificate.signature.key.fingerprint} ({worth})"
-
-
-def _read_groups(path: str) -> dict[str, str]:
-    groups: dict[str, str] = {}
-    try:
-        with open(path, encoding="utf-8") as file:
-            for number, line in enumerate(file, start=1):
-                if not line.strip():
-                    continue
-                fields = line.split()
-                if len(fields) != 2:
-                    raise InputError(f"{path}, line {number}: {len(fields)} columns where 2 are expected (query group)")
-                if groups.setdefault(fields[0], fields[1]) != fields[1]:
-                    raise InputError(f"{path}, line {number}: query '{fields[0]}' is in two groups")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: {getattr(error, 'strerror', None) or 'not a text file in UTF-8'}") from None
-    return groups

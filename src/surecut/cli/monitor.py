@@ -212,7 +212,8 @@ def _records(path: str) -> "Iterator[Feedback]":
     from surecut.monitoring.feedback import read_feedback
 
     if path == "-":
-        yield from read_feedback(standard_input().splitlines(), "standard input")
+        with standard_input() as stream:
+            yield from read_feedback(stream, "standard input")
         return
     try:
         with open(path, "rb") as file:

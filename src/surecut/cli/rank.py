@@ -50,13 +50,17 @@ def rank(
 def _texts(given: list[str], certificate: str) -> list[str]:
     """The queries, those on standard input in the place of a dash."""
     from surecut.errors import InputError
+    from surecut.io.limits import LARGEST_LIST
     from surecut.io.piped import standard_text
 
     if [*given, certificate].count("-") > 1:
         raise InputError("standard input can be read once only")
     texts: list[str] = []
     for text in given:
-        texts += [line.strip() for line in standard_text().split("\n") if line.strip()] if text == "-" else [text]
+        if text == "-":
+            texts += [line.strip() for line in standard_text(LARGEST_LIST).split("\n") if line.strip()]
+        else:
+            texts.append(text)
     if not texts:
         raise InputError("no query on standard input: one a line is expected")
     return texts

@@ -8,32 +8,39 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import cast
+from typing import Any, cast
 
-from surecut.errors import InputError
+from surecut.io.limits import document
 
 _PIECE = 1 << 20
 
 
-def standard_input() -> bytes:
-    """All of it, in pieces."""
+@contextmanager
+def standard_input() -> Iterator[io.BufferedReader]:
+    """Standard input, as a file to read from."""
     stream = cast(io.BufferedReader, sys.stdin.buffer)
-    pieces: list[bytes] = []
     with _waiting(stream) as wait:
-        while True:
-            wait()
-            piece = stream.read1(_PIECE)
-            if not piece:
-                return b"".join(pieces)
-            pieces.append(piece)
+        yield io.BufferedReader(_Awaited(stream, wait), _PIECE)
 
 
-def standard_text() -> str:
-    """All of it, as text."""
-    try:
-        return standard_input().decode()
-    except UnicodeDecodeError:
-        raise InputError("standard input is not UTF-8") from None
+def standard_text(largest: int) -> str:
+    """All of it, as text, where it is no more than so many bytes."""
+    with standard_input() as stream:
+        return document(stream, "standard input", largest)
+
+
+class _Awaited(io.RawIOBase):
+    """A stream that is waited for before it is read."""
+
+    def __init__(self, stream: io.BufferedReader, wait: Callable[[], object]) -> None:
+        self._stream, self._wait = stream, wait
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        self._wait()
+        return self._stream.readinto1(buffer)
 
 
 @contextmanager

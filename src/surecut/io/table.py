@@ -15,7 +15,11 @@ from surecut.candidates import UNJUDGED, Candidates
 from surecut.errors import InputError
 from surecut.files import write_atomically
 from surecut.frames import from_frame
+from surecut.io.limits import LARGEST_DESCRIPTION, read_document
+from surecut.io.parquet import read_parquet
+from surecut.io.plain_json import parse_json
 from surecut.io.shipped import find_table
+from surecut.measures import NO_CUTOFF
 
 UNFINISHED = "unfinished.json"
 """What `surecut score` keeps in the folder until the table is whole."""
@@ -47,15 +51,21 @@ def read_table(
     candidates = _candidates(root, meta.get("parts"))
     qrels = None
     if (root / "qrels.parquet").exists():
-        qrels = _read([root / "qrels.parquet"])
+        qrels = read_parquet(root / "qrels.parquet", _COLUMNS)
     system = {
         part: str(meta["fingerprints"][part])
         for part in ("retriever", "reranker", "documents")
         if part in meta.get("fingerprints", {})
     }
     data = from_frame(candidates, qrels, depth=depth, missing_reranker=missing_reranker, absent=absent, system=system)
-    declared = meta.get("depth") if depth is None else depth
-    return replace(data, depth=declared if isinstance(declared, int) else None)
+    return replace(data, depth=_declared_depth(meta) if depth is None else depth)
+
+
+def _declared_depth(meta: Mapping[str, Any]) -> int | None:
+    declared = meta.get("depth")
+    if not isinstance(declared, int) or isinstance(declared, bool) or not 0 < declared < NO_CUTOFF:
+        return None
+    return declared
 
 
 def read_meta(folder: str | Path) -> dict[str, Any]:
@@ -63,10 +73,7 @@ def read_meta(folder: str | Path) -> dict[str, Any]:
     path = find_table(folder) / "meta.json"
     if not path.exists():
         return {}
-    try:
-        meta = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        raise InputError(f"{path}: not readable as JSON") from None
+    meta = parse_json(read_document(path, LARGEST_DESCRIPTION), path)
     if not isinstance(meta, dict) or not isinstance(meta.get("fingerprints", {}), dict):
         raise InputError(f"{path}: not the meta.json of a score table")
     return meta
@@ -149,7 +156,7 @@ def _documents(data: Candidates) -> pl.Series:
 def _candidates(root: Path, count: int | None) -> pl.DataFrame:
     single, parts = root / "candidates.parquet", sorted((root / "candidates").glob("part-*.parquet"))
     if single.exists():
-        return _read([single])
+        return read_parquet(single, _COLUMNS)
     if not parts:
         raise InputError(
             f"{root}: neither candidates.parquet nor candidates/part-*.parquet is there (nor retriever.run, where a "
@@ -164,12 +171,8 @@ def _candidates(root: Path, count: int | None) -> pl.DataFrame:
 
 
 def _read(paths: list[Path]) -> pl.DataFrame:
-    return pl.concat([_read_part(path) for path in paths], how="vertical_relaxed")
-
-
-def _read_part(path: Path) -> pl.DataFrame:
+    parts = [read_parquet(path, _COLUMNS) for path in paths]
     try:
-        scan = pl.scan_parquet(path, glob=False)
-        return scan.select([name for name in _COLUMNS if name in scan.collect_schema().names()]).collect()
-    except (OSError, pl.exceptions.PolarsError) as error:
-        raise InputError(f"{path}: not readable as Parquet ({str(error).splitlines()[0]})") from None
+        return pl.concat(parts, how="vertical_relaxed")
+    except pl.exceptions.PolarsError:
+        raise InputError(f"{paths[0].parent}: its parts have different columns, or other types in them") from None

@@ -4,7 +4,6 @@ A clean file (one kind of separator, once between two fields) goes straight thro
 Anything else is read line by line, slower, and the first line that is wrong is named.
 """
 
-import bz2
 import mmap
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -25,8 +24,11 @@ from surecut.alignment import (
 )
 from surecut.candidates import Candidates
 from surecut.errors import InputError
+from surecut.io.limits import refuse_long_lines
 from surecut.io.piped import standard_input
+from surecut.io.unpacking import DAMAGED, is_packed, not_text, text_lines
 from surecut.listing import Listed, grouped, in_retriever_order
+from surecut.memory import refuse_beyond_memory
 
 RUN_FIELDS = {
     "query_id": pl.String,
@@ -39,7 +41,6 @@ RUN_FIELDS = {
 QREL_FIELDS = {"query_id": pl.String, "iteration": pl.String, "doc_id": pl.String, "relevance": pl.Int64}
 BEIR_FIELDS = {"query_id": pl.String, "doc_id": pl.String, "relevance": pl.Int64}
 
-_BZ2 = b"BZh"
 _LOOKED_AT, _NO_CHANCE = 10_000, 20  # lines, and steps among them, to see which way scores run
 _NEWLINE_ONLY = "\x1f"  # a separator that text files do not hold: one column, the line
 
@@ -122,39 +123,33 @@ def read_qrels(path: Path_, content: bytes | None = None) -> pl.DataFrame:
 
 
 def _open(path: Path_) -> Any:
-    """What polars can read from: the path of a file, or bytes where that will not do."""
+    """What polars can read from: the path of a plain file, or the lines of anything else."""
     try:
         if str(path) == "-":
-            return _unpacked(standard_input())
+            with standard_input() as stream:
+                return text_lines(stream, path)
         with open(path, "rb") as file:
-            if not Path(path).is_file():  # a pipe can be read once only
-                return _unpacked(file.read())
-            if file.read(len(_BZ2)) == _BZ2:
-                return _unpacked(Path(path).read_bytes())
-    except (OSError, EOFError, ValueError) as error:
+            if not Path(path).is_file() or is_packed(file.peek()):  # a pipe can be read once only
+                return text_lines(file, path)
+            refuse_long_lines(file, path)
+            refuse_beyond_memory(Path(path).stat().st_size, path)
+    except InputError:
+        raise
+    except (*DAMAGED, ValueError) as error:
         raise InputError(f"{path}: {getattr(error, 'strerror', None) or error}") from None
     return Path(path)
-
-
-def _unpacked(content: bytes) -> bytes:
-    """polars unpacks gzip and zstd by itself."""
-    return bz2.decompress(content) if content.startswith(_BZ2) else content
 
 
 def _first_line(source: Any, path: Path_) -> str:
     try:
         frame = _csv(source, path, _NEWLINE_ONLY, {"line": pl.String}, ["line"], n_rows=1)
     except pl.exceptions.PolarsError:
-        raise _not_text(path) from None
+        raise not_text(path) from None
     return str(frame["line"][0] or "") if frame.height else ""
 
 
-def _not_text(path: Path_) -> InputError:
-    return InputError(f"{path}: not a text file in UTF-8, or a damaged compressed one")
-
-
 def _holds(source: Any, character: str) -> bool:
-    """Does the file hold this byte anywhere? (A compressed one may say yes for nothing.)"""
+    """Does the file hold this byte anywhere?"""
     if isinstance(source, bytes):
         return character.encode() in source
     with open(source, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
@@ -219,7 +214,7 @@ def _read_lines(source: Any, path: Path_, fields: dict[str, Any], wanted: tuple[
             row_index_offset=1,
         )
     except pl.exceptions.PolarsError:
-        raise _not_text(path) from None
+        raise not_text(path) from None
     split = (
         lines.slice(header)
         .with_columns(pl.col("line").str.strip_chars())

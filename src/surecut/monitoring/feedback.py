@@ -1,12 +1,13 @@
 """Feedback: what became of one query of the traffic, told at once or bit by bit under one id."""
 
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Annotated, Any
+from collections.abc import Iterator, Sequence
+from typing import IO, Annotated, Any
 
 from surecut.candidates import Candidates
 from surecut.errors import InputError
 from surecut.extras import needed
+from surecut.io.limits import LONGEST_RECORD, numbered_lines
 
 needed("msgspec", "monitor")
 
@@ -67,9 +68,9 @@ _kept = msgspec.msgpack.Decoder(Feedback)
 _line = msgspec.json.Decoder(Feedback)
 
 
-def read_feedback(lines: Iterable[bytes], name: str) -> Iterator[Feedback]:
+def read_feedback(stream: IO[bytes], name: str) -> Iterator[Feedback]:
     """One record a line of JSON; the first wrong line is named."""
-    for number, line in enumerate(lines, start=1):
+    for number, line in numbered_lines(stream, name, LONGEST_RECORD):
         if line.strip():
             yield _parsed(line, f"{name}, line {number:,}")
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from surecut.errors import InputError
+from surecut.io.limits import LARGEST_DOCUMENT, read_document
 
 SHORTEST_KEY = 16
 
@@ -27,10 +28,7 @@ class Limits:
 
 def read_keys(path: str | Path) -> list[str]:
     """Keys from a file, one a line; what begins with # is a comment."""
-    try:
-        lines = Path(path).read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: {getattr(error, 'strerror', None) or 'not a text file in UTF-8'}") from None
+    lines = read_document(path, LARGEST_DOCUMENT).splitlines()
     keys = [line.strip() for line in lines if line.strip() and not line.startswith("#")]
     if not keys:
         raise InputError(f"{path}: no key in it; one a line is expected")

@@ -12,6 +12,10 @@ import polars as pl
 
 from surecut.errors import InputError
 from surecut.files import remove_leftovers, write_atomically
+from surecut.io.limits import LARGEST_DESCRIPTION, read_document
+from surecut.io.parquet import read_parquet
+from surecut.io.parquet_claims import NotParquet
+from surecut.io.plain_json import parse_json
 from surecut.io.table import UNFINISHED, as_parquet
 
 _ROWS_PER_PART = 1_000_000
@@ -131,8 +135,8 @@ class GrowingTable:
     def _read_block(self, block: Block) -> pl.DataFrame:
         path = self._block(block)
         try:
-            return pl.read_parquet(path, glob=False)
-        except (OSError, pl.exceptions.PolarsError):
+            return read_parquet(path)
+        except NotParquet:
             path.unlink(missing_ok=True)
             raise InputError(f"{path}: was damaged and is removed; the same command scores it again") from None
 
@@ -141,8 +145,8 @@ class GrowingTable:
         for part in self._parts:
             path = self._part(part)
             try:
-                yield pl.read_parquet(path, glob=False)
-            except (OSError, pl.exceptions.PolarsError):
+                yield read_parquet(path)
+            except NotParquet:
                 raise InputError(f"{path}: damaged; remove it, and the same command scores its queries again") from None
 
     def finish(self, qrels: pl.DataFrame | None, meta: Mapping[str, Any]) -> None:
@@ -176,8 +180,8 @@ class GrowingTable:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        found = parse_json(read_document(path, LARGEST_DESCRIPTION), path)
+    except InputError:
         found = None
     if not isinstance(found, dict):
         raise _damaged(path)

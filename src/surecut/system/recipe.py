@@ -11,6 +11,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from surecut.errors import InputError
 from surecut.fusion import check_fusion
+from surecut.io.limits import LARGEST_RECIPE, read_document
 from surecut.measures import as_measure
 from surecut.registry import unknown
 from surecut.system.collection import Collection
@@ -88,13 +89,16 @@ class Recipe:
 def read_recipe(path: str | Path) -> Recipe:
     """A recipe from its TOML file, variables filled in; what is wrong in it is named with its section."""
     file = Path(path)
+    text = read_document(path, LARGEST_RECIPE)
     try:
-        written = tomllib.loads(file.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"{path}: {(error.strerror or 'cannot be read').lower()}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        written = tomllib.loads(text)
+        sections = _expanded(written, file)
+    except InputError:
+        raise
+    except ValueError as error:
         raise InputError(f"{path}: not TOML ({error})") from None
-    sections = _expanded(written, file)
+    except RecursionError:
+        raise InputError(f"{path}: not a recipe; it is nested too deep") from None
     _refuse_unknown(sections, ("name", "depth", "collection", "retriever", "reranker", "fusion"), f"{path}")
     for needed in ("collection", "retriever", "reranker"):
         if not isinstance(sections.get(needed), dict):

@@ -1,17 +1,19 @@
 """Records of documents and queries: JSON lines and Parquet, streamed, the first wrong line named."""
 
-import gzip
+import io
 import json
 import zipfile
-import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import polars as pl
 
 from surecut.errors import InputError
+from surecut.io.limits import LONGEST_RECORD, numbered_lines
+from surecut.io.parquet import collected, refuse_endless_texts, scan_parquet, text_bytes
+from surecut.io.unpacking import DAMAGED, unpacked
 from surecut.system.texts import Document, title_and_text
 
 _IDS = ("_id", "id", "doc_id", "query_id", "docid", "qid", "pid")
@@ -19,11 +21,11 @@ _TEXTS = ("text", "contents", "body", "query", "passage")
 _ROWS = 65_536
 _BOM = b"\xef\xbb\xbf"
 
-Opener = Callable[[], IO[bytes]]
+Opener = Callable[[], io.BufferedReader]
 
 
 def read_records(path: Path) -> Iterator[Document]:
-    """The records of a .jsonl (also .gz) or .parquet file."""
+    """The records of a .jsonl (also compressed) or .parquet file."""
     if not path.is_file():
         raise InputError(f"{path}: {'a folder, not a file' if path.is_dir() else 'no such file'}")
     if path.suffix == ".parquet":
@@ -33,8 +35,8 @@ def read_records(path: Path) -> Iterator[Document]:
 
 def read_lines(opener: Opener, name: str) -> Iterator[Document]:
     """One record a line of JSON."""
-    with opener() as raw, readable(name):
-        for number, line in enumerate(raw, start=1):
+    with readable(name), opener() as raw:
+        for number, line in numbered_lines(raw, name, LONGEST_RECORD):
             if line.strip():
                 where = f"{name}, line {number:,}"
                 yield _record(_parsed(line.removeprefix(_BOM) if number == 1 else line, where), where)
@@ -45,25 +47,28 @@ def readable(name: str) -> Iterator[None]:
     """A file that turns out to be damaged while it is read is named."""
     try:
         yield
-    except (OSError, EOFError, zlib.error, zipfile.BadZipFile, pl.exceptions.PolarsError) as error:
-        raise InputError(f"{name}: damaged, or not what its name says ({str(error).splitlines()[0]})") from None
+    except (*DAMAGED, zipfile.BadZipFile) as error:
+        reason = next(iter(str(error).splitlines()), type(error).__name__)
+        raise InputError(f"{name}: damaged, or not what its name says ({reason})") from None
 
 
-def _unpacked(path: Path) -> IO[bytes]:
+def _unpacked(path: Path) -> io.BufferedReader:
     try:
-        return gzip.open(path) if path.suffix == ".gz" else path.open("rb")  # type: ignore[return-value]
+        file = path.open("rb")
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}") from None
+    return unpacked(file, path)
 
 
 def _parquet(path: Path) -> Iterator[Document]:
-    with readable(str(path)):
-        scan = pl.scan_parquet(path, glob=False)
-        read = [name for name in scan.collect_schema().names() if name in (*_IDS, *_TEXTS, "title")]
-        scan = scan.select(read or pl.all())
-        for start in range(0, int(scan.select(pl.len()).collect().item()), _ROWS):
-            for number, row in enumerate(scan.slice(start, _ROWS).collect().iter_rows(named=True), start=start + 1):
-                yield _record(row, f"{path}, row {number:,}")
+    scan = scan_parquet(path, (*_IDS, *_TEXTS, "title"))
+    taken = 0
+    for start in range(0, int(collected(scan.select(pl.len()), path).item()), _ROWS):
+        rows = collected(scan.slice(start, _ROWS), path)
+        taken += text_bytes(rows)
+        refuse_endless_texts(taken, path)
+        for number, row in enumerate(rows.iter_rows(named=True), start=start + 1):
+            yield _record(row, f"{path}, row {number:,}")
 
 
 def _parsed(line: bytes, where: str) -> Any:

@@ -1,10 +1,10 @@
 """Where collections come from: BEIR folders and zips, JSONL and Parquet files, ir_datasets."""
 
-import zipfile
+import io
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, Protocol
+from typing import Any, Protocol
 
 import polars as pl
 
@@ -12,6 +12,8 @@ from surecut.alignment import QREL_COLUMNS
 from surecut.errors import InputError
 from surecut.extras import needed
 from surecut.io.trec import read_qrels
+from surecut.io.unpacking import text_lines
+from surecut.system.archives import opened_member
 from surecut.system.records import read_lines, read_records, readable
 from surecut.system.texts import Document, title_and_text
 
@@ -67,24 +69,24 @@ class Beir:
     def qrels(self) -> pl.DataFrame:
         parts = []
         for split in self.splits:
-            member = f"qrels/{split}.tsv"
-            with self._open(member) as file, readable(f"{self.path}/{member}"):
-                parts.append(read_qrels(f"{self.path}/{member}", file.read()))
+            member = f"{self.path}/qrels/{split}.tsv"
+            with readable(member), self._open(f"qrels/{split}.tsv") as file:
+                parts.append(read_qrels(member, text_lines(file, member)))
         return pl.concat(parts)
 
-    def _open(self, member: str) -> IO[bytes]:
+    def _open(self, member: str) -> io.BufferedReader:
         if not self.path.exists():
             raise InputError(f"{self.path}: no such folder or zip")
         try:
-            if self.path.is_dir():
+            if not self.path.is_dir():
+                return opened_member(self.path, member)
+            if (self.path / member).is_file():
                 return (self.path / member).open("rb")
-            archive = zipfile.ZipFile(self.path)
-            inside = [each for each in archive.namelist() if each == member or each.endswith(f"/{member}")]
-            if inside:
-                return archive.open(min(inside, key=len))
         except FileNotFoundError:
             pass
-        except (OSError, zipfile.BadZipFile, RuntimeError) as error:  # a zip with a password is a RuntimeError
+        except (OSError, ValueError) as error:
+            if isinstance(error, InputError):
+                raise
             raise InputError(f"{self.path}: {getattr(error, 'strerror', None) or error}") from None
         raise InputError(
             f"{self.path}: no {member} in it; a BEIR collection has corpus.jsonl, queries.jsonl, qrels/*.tsv"
