@@ -30,7 +30,7 @@ def changed(way, value):
 
 def test_the_schema_describes_the_record():
     described, _ = _schema()
-    assert set(described["properties"]) == set(described["required"])
+    assert set(described["properties"]) == {*described["required"], "signature"}
     assert set(described["properties"]) == {each.name for each in fields(Certificate)} | {"digest"}
 
 
