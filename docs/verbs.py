@@ -4,25 +4,14 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from typer.main import get_command
-
-from surecut.cli.app import app
+from surecut.cli.app import verbs
 
 _EXAMPLE = re.compile(r"Example: (surecut [^\n]*)")
 
 
 def verbs_in_words() -> str:
     """Every verb with every option, as Markdown."""
-    return "\n".join(line for name, command in _commands(get_command(app)) for line in _verb(name, command))
-
-
-def _commands(group: Any, before: str = "") -> Iterator[tuple[str, Any]]:
-    """Every command by name, those of a group as "group command"."""
-    for name, command in group.commands.items():
-        if hasattr(command, "commands"):
-            yield from _commands(command, f"{before}{name} ")
-        else:
-            yield f"{before}{name}", command
+    return "\n".join(line for name, command in verbs().items() for line in _verb(name, command))
 
 
 def _verb(name: str, command: Any) -> Iterator[str]:

@@ -18,21 +18,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from typer.main import get_command
+from surecut.cli.app import verbs
 
-from surecut.cli.app import app
-
-
-def _verbs(group: Any, before: str = "") -> Iterator[tuple[str, Any]]:
-    """The commands of a group by name, those of a group within it as "group command"."""
-    for name, command in group.commands.items():
-        if hasattr(command, "commands"):
-            yield from _verbs(command, f"{before}{name} ")
-        else:
-            yield f"{before}{name}", command
-
-
-VERBS = dict(_verbs(get_command(app)))
+VERBS = verbs()
 GROUPS = [[verb.split()[0]] for verb in VERBS if " " in verb]
 LEFT_OUT = "..."
 

@@ -1,7 +1,7 @@
 """The verbs, each with an example in its help."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -93,3 +93,12 @@ watched.command("add", help=monitor.ADD)(monitor.add)
 watched.command("show", help=monitor.SHOW)(monitor.show)
 watched.command("restart", help=monitor.RESTART)(monitor.restart)
 app.add_typer(watched, name="monitor")
+
+
+def verbs() -> dict[str, Any]:
+    """Every command by the words that are typed, those of a group as "monitor show"."""
+    named: dict[str, Any] = {}
+    for name, command in typer.main.get_command(app).commands.items():  # type: ignore[attr-defined]
+        inside = getattr(command, "commands", None)
+        named |= {name: command} if inside is None else {f"{name} {inner}": each for inner, each in inside.items()}
+    return named

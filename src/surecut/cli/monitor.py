@@ -11,6 +11,7 @@ from surecut.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from surecut.candidates import Candidates
     from surecut.monitoring.feedback import Feedback
     from surecut.monitoring.monitor import Added
 
@@ -107,7 +108,7 @@ def start(
     first_look: FirstLook = None,
     any_length: o.AnyLength = False,
 ) -> None:
-    from surecut.cli.loading import load, load_data, refuse_two_pipes
+    from surecut.cli.loading import load, refuse_two_pipes
     from surecut.cli.printing import err
     from surecut.cli.values import chosen_agreement
     from surecut.monitoring.monitor import Monitor
@@ -117,7 +118,7 @@ def start(
     levels = Levels(_above_one("--alarm-at", alarm_at), _above_one("--recent-alarm-at", recent_alarm_at))
     floor = None if agreement is None else chosen_agreement(agreement)
     loaded = load(certificate)
-    reference = None if retriever is None and table is None else load_data(retriever, None, None, table, depth=depth)
+    reference = _reference(retriever, table, depth)
     monitor = Monitor(loaded, store)
     monitor.start(reference, levels=levels, floor=floor, first_look=first_look, any_length=any_length)
     beside = "earlier traffic" if reference is None else f"{len(reference):,} queries of calibration"
@@ -186,7 +187,7 @@ def restart(
     agreement: Floor = None,
     first_look: FirstLook = None,
 ) -> None:
-    from surecut.cli.loading import load, load_data, refuse_two_pipes
+    from surecut.cli.loading import load, refuse_two_pipes
     from surecut.cli.printing import err
     from surecut.cli.values import chosen_agreement
     from surecut.monitoring.monitor import Monitor
@@ -194,11 +195,18 @@ def restart(
 
     refuse_two_pipes(certificate, retriever)
     loaded = load(certificate)
-    reference = None if retriever is None and table is None else load_data(retriever, None, None, table, depth=depth)
+    reference = _reference(retriever, table, depth)
     monitor = Monitor(loaded, Store(store, create=False))
     floor = None if agreement is None else chosen_agreement(agreement)
     monitor.restart(reference, floor=floor, first_look=first_look)
     err.print(f"period {monitor.standing().period} begins: only what comes in from here on counts", style="dim")
+
+
+def _reference(retriever: str | None, table: str | None, depth: int | None) -> "Candidates | None":
+    """What traffic is compared with, if it was named."""
+    from surecut.cli.loading import load_data
+
+    return None if retriever is None and table is None else load_data(retriever, None, None, table, depth=depth)
 
 
 def _above_one(option: str, value: float) -> float:

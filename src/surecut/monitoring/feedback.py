@@ -38,8 +38,9 @@ class Feedback(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
     overlap: Share | None = None
 
     def __post_init__(self) -> None:
-        if "\0" in self.id or not _is_utf8(self.id):
+        if "\0" in self.id:
             raise ValueError("an id holds a character that no database keeps")
+        self.id.encode()  # refuses half of a surrogate pair
         if (self.retriever is None) != (self.ids is None):
             raise ValueError("ids and retriever belong together: the candidates and the retriever's scores")
         for what, column in (("retriever", self.retriever), ("reranker", self.reranker)):
@@ -106,11 +107,3 @@ def as_feedback(data: Candidates) -> Iterator[Feedback]:
             rows["reranker"][low:high] if "reranker" in rows else None,
             grades.get(query),
         )
-
-
-def _is_utf8(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
