@@ -1,5 +1,7 @@
 """Reading what the data options name, with a sign of life while it takes long."""
 
+import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -21,12 +23,14 @@ def working(what: str) -> Iterator[None]:
     from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-    console = Console(stderr=True)
-    if not console.is_terminal:
+    if not Console(stderr=True).is_terminal:
         yield
         return
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True) as progress:
+    with (  # on a copy of standard error: a reader may put that aside while it works
+        open(os.dup(sys.stderr.fileno()), "w") as stderr,
+        Progress(*columns, console=Console(file=stderr), transient=True) as progress,
+    ):
         progress.add_task(what)
         yield
 
