@@ -15,7 +15,7 @@ from surecut.errors import InputError
 from surecut.folding import Folds, fold
 from surecut.fusion import final_scores, fit_fusion
 from surecut.kernels.keys import kept_at
-from surecut.measures import NO_CUTOFF, OwnFunction, as_measure
+from surecut.measures import NO_CUTOFF, AnyMeasure, OwnFunction, as_measure
 from surecut.placement import placed_grid, placed_starts, threshold_for_mean
 from surecut.planning import advise
 from surecut.relaxing import relaxed_confidence, relaxed_level
@@ -105,8 +105,13 @@ def calibrate(
         if_unreachable=if_unreachable,
         grouped=data.groups is not None,
     )
+    return calibrated(choices, data, tune, as_measure(measure))
+
+
+def calibrated(choices: Choices, data: Candidates, tune: Candidates | None, declared: AnyMeasure) -> Certificate:
+    """The certificate that these choices lead to; `declared` is the measure that a fusion weight is fitted for."""
     folds = fold(data.cut(choices.depth), choices, None if tune is None else tune.cut(choices.depth))
-    fitted = fit(folds, choices, as_measure(measure))
+    fitted = fit(folds, choices, declared)
     prepared = prepare(folds.calibration, choices, fitted)
     return certificate(choices, folds, fitted, prepared, decide(choices, fitted, prepared))
 

@@ -39,7 +39,7 @@ def test_traffic_like_calibration_is_believed_and_agrees_with_a_check(monitor, s
     assert standing.belief == "believed"
     assert standing.claim.estimate == pytest.approx(check.estimate)
     assert standing.complete == len(traffic)
-    assert f"beside {len(calibration)}" in standing.drift.words
+    assert f"beside {len(calibration)} reference queries" in standing.drift.words
 
 
 def test_overlap_is_that_of_an_agreement_claim(monitor, system):
@@ -142,7 +142,7 @@ def test_other_traffic_puts_it_in_doubt(certificate, system, tmp_path):
     monitor.add(moved)
     standing = monitor.standing()
     assert standing.belief == "in doubt"
-    assert "not like those of calibration" in standing.reasons[-1]
+    assert "not like those of the reference queries" in standing.reasons[-1]
 
 
 def test_a_restart_begins_afresh_with_the_same_terms(monitor):
@@ -151,19 +151,37 @@ def test_a_restart_begins_afresh_with_the_same_terms(monitor):
     assert monitor.standing().alarmed
     monitor.restart()
     standing = monitor.standing()
-    assert (standing.belief, standing.period, standing.levels) == ("no evidence yet", 2, Levels(5.0, 50.0))
+    assert (standing.belief, standing.period, standing.levels) == ("not believed", 2, Levels(5.0, 50.0))
     assert standing.next_look == 77
-    assert monitor.add(figures(3)).counted["claim"] == 3  # ids of an earlier period are new ones
+
+
+def test_only_fresh_queries_count_in_a_new_period(monitor):
+    monitor.add(figures(5))
+    monitor.restart()
+    again = monitor.add(figures(8))
+    assert (again.counted["claim"], again.known) == (3, 5)
+
+
+def test_counting_anew_makes_nothing_believed_that_was_not(monitor):
+    monitor.add(figures(300, 0.0, 1.0))
+    monitor.restart()
+    monitor.restart()
+    standing = monitor.standing()
+    assert standing.alarmed
+    assert standing.claim.count == 0
+    assert "in an earlier period" in standing.reasons[0]
+    monitor.restart(believe_again=True)
+    assert monitor.standing().belief == "no evidence yet"
 
 
 def test_a_restart_knows_the_calibration_queries_and_may_declare_anew(monitor, system):
     monitor.start(system[0], floor=sc.agreement(0.5, 5))
     monitor.add_data(system[1])
     monitor.restart(first_look=99)
-    assert f"beside {len(system[0])} of calibration" in monitor.standing().drift.words
+    assert f"beside {len(system[0])} reference queries" in monitor.standing().drift.words
     assert (monitor.standing().next_look, monitor.standing().agreement.claimed) == (99, 0.5)
     monitor.restart(system[1], floor=sc.agreement(0.7), any_length=True)
-    assert f"beside {len(system[1])} of calibration" in monitor.standing().drift.words
+    assert f"beside {len(system[1])} reference queries" in monitor.standing().drift.words
     assert (monitor.standing().next_look, monitor.standing().agreement.claimed) == (99, 0.7)
 
 
@@ -204,6 +222,77 @@ def test_lists_that_cannot_be_the_certificates_are_refused_and_nothing_around_th
     good, bad = list(as_feedback(system[1]))[:2]
     with pytest.raises(InputError, match=complaint):
         monitor.add([good, msgspec.structs.replace(bad, **change)])
+    assert monitor.standing().claim.count == 0
+
+
+def test_who_was_refused_is_named(monitor, system):
+    good, bad = list(as_feedback(system[1]))[:2]
+    short = Feedback("the-short-one", bad.ids[:3], bad.retriever[:3])
+    with pytest.raises(InputError, match="query 'the-short-one': a list of 3 candidates"):
+        monitor.add([good, short])
+
+
+def test_halves_that_do_not_fit_together_are_refused_and_leave_no_trace(monitor):
+    with pytest.raises(InputError, match="'a': reranker scores of candidates that are not known"):
+        monitor.add([Feedback("a", reranker=[1.0, 2.0])])
+    monitor.add([Feedback("c", judgements={"x": 1})])
+    with pytest.raises(InputError, match="'c', with what was told of it before"):
+        monitor.add([Feedback("c", ["x"], [1.0]), Feedback("c", reranker=[1.0, 2.0])])
+    assert monitor.add([Feedback("c", measured=0.5, full=0.5)]).counted["claim"] == 1
+
+
+def test_what_was_served_under_another_certificate_is_not_counted(monitor):
+    records = [Feedback("a", measured=1.0, full=1.0, certificate="f" * 32), *figures(2)]
+    own = Feedback("own", measured=1.0, full=1.0, certificate=monitor.certificate.digest)
+    added = monitor.add([*records, own])
+    assert (added.counted["claim"], added.others, added.known) == (3, 1, 0)
+
+
+def test_what_says_something_new_is_not_called_known(monitor):
+    assert monitor.add([Feedback("late", judgements={"x": 1})]).known == 0
+    assert monitor.add([Feedback("late", judgements={"x": 1})]).known == 1
+
+
+@pytest.mark.parametrize("figure", ["measured", "full", "overlap"])
+@pytest.mark.parametrize("value", [-0.1, 1.1, float("nan"), float("inf")])
+def test_figures_are_shares(figure, value):
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        Feedback("a", **{figure: value})
+
+
+@pytest.mark.parametrize("levels", [(1.0, 1000.0), (20.0, 0.5), (float("inf"), 1000.0), (float("nan"), 20.0)])
+def test_levels_are_above_one(levels):
+    with pytest.raises(InputError, match="evidence begins at 1"):
+        Levels(*levels)
+
+
+def test_a_first_look_is_at_enough_queries(monitor):
+    with pytest.raises(InputError, match="at least 30"):
+        monitor.start(first_look=5)
+
+
+def test_a_reference_is_cut_as_deep_as_the_certificate_and_must_be_its_retrievers(certificate, system, tmp_path):
+    deep = sc.simulate("dense-electra", queries=300, depth=100, seed=5)
+    monitor = Monitor(certificate, tmp_path / "monitor.db")
+    monitor.start(deep)
+    monitor.add_data(deep.cut(40).take(np.arange(150, 300)))
+    assert not monitor.standing().drift.alarms
+    other = sc.Candidates.from_arrays(1000.0 + system[0].retriever.reshape(-1, 40))
+    with pytest.raises(InputError, match="another retriever"):
+        monitor.restart(other)
+
+
+def test_groups_cannot_be_watched_query_by_query(system, place):
+    pairs = {query: f"g{number // 2}" for number, query in enumerate(system[0].query_ids)}
+    grouped = sc.calibrate(system[0].with_groups(pairs), target=sc.max_drop(0.2))
+    with pytest.raises(InputError, match="groups of queries"):
+        Monitor(grouped, place)
+
+
+def test_a_batch_may_be_counted_whole(monitor, system):
+    records = [*figures(700), msgspec.structs.replace(next(iter(as_feedback(system[1]))), ids=["a"] * 40)]
+    with pytest.raises(InputError, match="twice"):
+        monitor.add(records, together=1_000)
     assert monitor.standing().claim.count == 0
 
 

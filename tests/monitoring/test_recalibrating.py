@@ -80,6 +80,25 @@ def test_a_restart_leaves_nothing_to_recalibrate_on(monitor):
         recalibrate(monitor)
 
 
+def test_the_looks_that_were_taken_are_shown(monitor):
+    recalibrate(monitor, look=1)
+    recalibrate(monitor, look=1)
+    found, _ = recalibrate(monitor)
+    assert [number for number, _ in monitor.standing().looks] == [1, 2]
+    assert monitor.standing().looks[1] == (2, found.status)
+
+
+def test_empty_lists_count_as_evidence_and_are_no_part_of_a_look(system, place):
+    certificate = sc.calibrate(system[0], target=sc.agreement(0.5, 10))
+    monitor = Monitor(certificate, place)
+    monitor.start(first_look=60)
+    monitor.add([Feedback(f"empty{number}", [], [], []) for number in range(40)])
+    monitor.add_data(system[1])
+    assert monitor.standing().claim.count == 40 + len(system[1])
+    _, data = recalibrate(monitor, look=1)
+    assert len(data) == 60
+
+
 def test_a_procedure_that_certifies_nothing_is_not_repeated(system, place):
     empirical = sc.calibrate(system[0], target=sc.max_drop(0.05), procedure="est")
     with pytest.raises(InputError, match="surecut calibrate"):

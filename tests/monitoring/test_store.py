@@ -3,16 +3,20 @@
 import os
 import random
 import signal
+import sqlite3
+import stat
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from surecut.errors import InputError
+from surecut.monitoring.feedback import Feedback
 from surecut.monitoring.monitor import Monitor
-from surecut.monitoring.store import Store
+from surecut.monitoring.store import Store, StoreUnavailable, begin, latest, take_turns
 
 WRITER = Path(__file__).with_name("writer.py")
 
@@ -25,7 +29,7 @@ def test_a_file_that_is_no_database_is_refused(tmp_path):
 
 
 def test_a_folder_that_is_not_there_is_named(tmp_path):
-    with pytest.raises(InputError, match="unable to open database file"):
+    with pytest.raises(InputError, match=r"nowhere.monitor\.db: cannot be made"):
         Store(tmp_path / "nowhere" / "monitor.db")
 
 
@@ -41,6 +45,78 @@ def test_a_password_is_not_repeated(postgres):
     with pytest.raises(InputError) as refused:
         Store("postgresql://somebody:hunter2secret@127.0.0.1:9/monitor")
     assert "hunter2secret" not in str(refused.value)
+
+
+def test_memory_is_no_place_for_what_is_to_survive():
+    for place in ("sqlite://", "sqlite:///:memory:"):
+        with pytest.raises(InputError, match="to survive"):
+            Store(place)
+
+
+def test_a_driver_of_ones_own_is_not_asked_for(tmp_path):
+    assert Store(f"sqlite+aiosqlite:///{tmp_path}/monitor.db").name == f"{tmp_path}/monitor.db"
+
+
+def test_the_file_is_its_owners_alone(tmp_path):
+    store = Store(tmp_path / "monitor.db")
+    with store.writing() as connection:
+        connection.exec_driver_sql("CREATE TABLE more (x)")
+    assert {stat.S_IMODE(each.stat().st_mode) for each in tmp_path.glob("monitor.db*")} == {0o600}
+
+
+def test_another_database_is_left_as_it_is(tmp_path):
+    path = tmp_path / "other.db"
+    with sqlite3.connect(path) as other:
+        other.execute("CREATE TABLE songs (name)")
+    with pytest.raises(InputError, match="without a monitor in it"):
+        Store(path, create=False)
+    with sqlite3.connect(path) as other:
+        assert [name for (name,) in other.execute("SELECT name FROM sqlite_master")] == ["songs"]
+
+
+def test_a_store_that_is_busy_too_long_is_unavailable(certificate, tmp_path, monkeypatch):
+    monkeypatch.setattr("surecut.monitoring.store._PATIENCE", 0.2)
+    monitor = Monitor(certificate, tmp_path / "monitor.db")
+    with sqlite3.connect(tmp_path / "monitor.db") as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(StoreUnavailable, match="database is locked"):
+            monitor.add([Feedback("a", measured=1.0, full=1.0)])
+        assert monitor.standing().claim.count == 0  # a reader waits for nobody
+    assert monitor.add([Feedback("a", measured=1.0, full=1.0)]).counted["claim"] == 1
+
+
+def test_many_threads_take_their_turns(certificate, place):
+    monitor = Monitor(certificate, place)
+    with ThreadPoolExecutor(40) as pool:
+        list(pool.map(lambda number: monitor.add([Feedback(f"t{number}", measured=1.0, full=1.0)]), range(120)))
+    assert monitor.standing().claim.count == 120
+
+
+def test_a_restart_and_feedback_at_once_end_in_one_period_each(certificate, place):
+    """What is acknowledged after a restart is in the new period; two starts are one too many."""
+    monitors = [Monitor(certificate, place) for _ in range(4)]
+
+    def start(monitor: Monitor) -> bool:
+        try:
+            monitor.start()
+        except InputError:
+            return False
+        return True
+
+    with ThreadPoolExecutor(4) as pool:
+        assert sum(pool.map(start, monitors)) == 1
+    with monitors[0].store.writing() as connection:
+        take_turns(connection, certificate.digest)  # a restart that is under way
+        with ThreadPoolExecutor(1) as pool:
+            waiting = pool.submit(monitors[1].add, [Feedback("a", measured=1.0, full=1.0)])
+            time.sleep(0.3)
+            before = latest(connection, certificate.digest)
+            assert before is not None
+            begin(connection, certificate.digest, before.settings, before.state)
+            connection.commit()
+            assert waiting.result().counted["claim"] == 1
+    assert monitors[2].standing().period == 2
+    assert monitors[2].standing().claim.count == 1
 
 
 def test_reading_makes_no_database(tmp_path):
@@ -90,7 +166,8 @@ def test_a_writer_that_is_killed_loses_nothing_it_acknowledged(certificate, plac
     assert known >= len(acknowledged)
     everything = {f"a{number}" if number % 2 else f"shared{number}" for number in range(200)}
     again = writer(place, path, "a", 200)
-    again.communicate(timeout=300)
+    said = again.communicate(timeout=300)
+    assert again.returncode == 0, said
     standing = monitor.standing()
     assert standing.claim.count == len(everything | acknowledged)
     assert monitor.history("claim", points=10_000)[-1].count == standing.claim.count

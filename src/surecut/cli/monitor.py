@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from surecut.cli import options as o
-from surecut.cli.options import DEFAULT_STORE
 from surecut.errors import InputError
+from surecut.monitoring import DEFAULT_STORE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -95,6 +95,15 @@ FirstLook = Annotated[
     ),
 ]
 
+BelieveAgain = Annotated[
+    bool,
+    typer.Option(
+        "--believe-again",
+        help="What made the claim false was mended: the certificate that was not believed is, until new evidence.",
+        rich_help_panel=_ALARMS,
+    ),
+]
+
 
 def start(
     certificate: o.CertificatePath,
@@ -115,7 +124,7 @@ def start(
     from surecut.monitoring.streams import Levels
 
     refuse_two_pipes(certificate, retriever)
-    levels = Levels(_above_one("--alarm-at", alarm_at), _above_one("--recent-alarm-at", recent_alarm_at))
+    levels = Levels(alarm_at, recent_alarm_at)
     floor = None if agreement is None else chosen_agreement(agreement)
     loaded = load(certificate)
     reference = _reference(retriever, table, depth)
@@ -186,6 +195,7 @@ def restart(
     store: o.StorePlace = DEFAULT_STORE,
     agreement: Floor = None,
     first_look: FirstLook = None,
+    believe_again: BelieveAgain = False,
 ) -> None:
     from surecut.cli.loading import load, refuse_two_pipes
     from surecut.cli.printing import err
@@ -198,7 +208,7 @@ def restart(
     reference = _reference(retriever, table, depth)
     monitor = Monitor(loaded, Store(store, create=False))
     floor = None if agreement is None else chosen_agreement(agreement)
-    monitor.restart(reference, floor=floor, first_look=first_look)
+    monitor.restart(reference, floor=floor, first_look=first_look, believe_again=believe_again)
     err.print(f"period {monitor.standing().period} begins: only what comes in from here on counts", style="dim")
 
 
@@ -207,12 +217,6 @@ def _reference(retriever: str | None, table: str | None, depth: int | None) -> "
     from surecut.cli.loading import load_data
 
     return None if retriever is None and table is None else load_data(retriever, None, None, table, depth=depth)
-
-
-def _above_one(option: str, value: float) -> float:
-    if not 1.0 < value < float("inf"):
-        raise InputError(f"{option} {value:g}: evidence begins at 1, so an alarm is at more than that")
-    return value
 
 
 def _records(path: str) -> "Iterator[Feedback]":
@@ -231,9 +235,9 @@ def _records(path: str) -> "Iterator[Feedback]":
 
 
 def _counted(added: "Added") -> str:
-    streams = ", ".join(f"{count:,} for {_MEANING[name]}" for name, count in added.counted.items())
+    from surecut.monitoring.streams import TITLES
+
+    streams = ", ".join(f"{count:,} for the {TITLES[name]}" for name, count in added.counted.items())
     known = f"; {added.known:,} said nothing new" if added.known else ""
-    return f"{added.records:,} records: {streams}{known}"
-
-
-_MEANING = {"claim": "the claim", "agreement": "agreement", "drift": "the traffic"}
+    others = f"; {added.others:,} are about another certificate" if added.others else ""
+    return f"{added.records:,} records: {streams}{known}{others}"

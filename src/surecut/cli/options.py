@@ -10,7 +10,6 @@ from surecut.choices import GRIDS, IF_UNREACHABLE, PROCEDURES
 from surecut.measures import FAMILIES
 from surecut.rules import RULES
 
-DEFAULT_STORE = "surecut-monitor.db"
 DATA, CLAIM, METHOD, OUTPUT = "Data", "Claim", "Method", "Output"
 
 Retriever = Annotated[

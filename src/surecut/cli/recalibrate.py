@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from surecut.cli import options as o
-from surecut.cli.options import DEFAULT_STORE
+from surecut.monitoring import DEFAULT_STORE
 
 HELP = """A new certificate from the fresh feedback of a monitored one, with the same claim, measure and rule.
 
@@ -42,6 +42,7 @@ def recalibrate(
             rich_help_panel=o.OUTPUT,
         ),
     ] = None,
+    tune_fraction: o.TuneFraction = 0.2,
     json: o.Json = False,
 ) -> None:
     from surecut.cli.loading import load, working
@@ -59,7 +60,7 @@ def recalibrate(
         refuse_no_folder(data)
     monitor = Monitor(load(certificate), Store(store, create=False))
     with working("calibrating"):
-        found, queries = recalibrating.recalibrate(monitor, look)
+        found, queries = recalibrating.recalibrate(monitor, look, tune_fraction=tune_fraction)
     if data is not None:
         write_table(queries, data)
     if output is not None:

@@ -17,6 +17,7 @@ Example: surecut serve shop=shop.json help=help.json --monitor monitor.db --fall
 reloaded; a broken one is refused, and the old one stays.
 """
 
+_LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _SERVING, _LIMITS, _MONITOR = "Serving", "Limits", "Monitor"
 
 
@@ -57,7 +58,10 @@ def serve(
         int, typer.Option("--max-body", metavar="BYTES", min=1, help="Largest body.", rich_help_panel=_LIMITS)
     ] = 16 * 2**20,
     max_queries: Annotated[
-        int, typer.Option("--max-queries", metavar="N", min=1, help="Most queries a request.", rich_help_panel=_LIMITS)
+        int,
+        typer.Option(
+            "--max-queries", metavar="N", min=1, max=10_000, help="Most queries a request.", rich_help_panel=_LIMITS
+        ),
     ] = 1_000,
     max_candidates: Annotated[
         int,
@@ -122,7 +126,8 @@ def serve(
     from surecut.serve.shelf import Shelf, named
 
     keys = Keys(() if api_key_file is None else read_keys(api_key_file))
-    if not keys and host not in ("127.0.0.1", "localhost", "::1"):
+    local = host in _LOOPBACK
+    if not keys and not local:
         err.print("[yellow]warning:[/] whoever reaches this address may ask: give --api-key-file FILE", soft_wrap=True)
     store = None
     if monitor is not None:
@@ -138,5 +143,6 @@ def serve(
         fall_back,
         observe if store is not None else 0.0,
         any_system,
+        frozenset((*_LOOPBACK, "[::1]")) if local and not keys else None,
     )
     run(service, host, port, log_level)

@@ -10,9 +10,9 @@ from rich.text import Text
 
 from surecut.cli.printing import out
 from surecut.monitoring.standing import BELIEVED, NOT_BELIEVED, Point, Standing, Stream
+from surecut.monitoring.streams import TITLES
 
 _COLOURS = {BELIEVED: "green", NOT_BELIEVED: "red"}
-_WORDS = {"claim": "claim", "agreement": "agreement", "drift": "traffic"}
 _BARS = "▁▂▃▄▅▆▇█"
 
 
@@ -22,7 +22,7 @@ def print_standing(standing: Standing, histories: Mapping[str, Sequence[Point]])
     reasons = "\n".join(reason[0].upper() + reason[1:] + "." for reason in standing.reasons)
     out.print(Panel(Text(reasons), title=standing.belief, border_style=colour, title_align="left"))
     table = Table("", "queries", "found", "evidence", "recent", "over time", box=None, pad_edge=False)
-    for name, words in _WORDS.items():
+    for name, words in TITLES.items():
         stream: Stream = getattr(standing, name)
         evidence = (_evidence(stream.ever), _evidence(stream.recent))
         line = _line(histories[name], standing.levels.ever)
@@ -35,6 +35,9 @@ def print_standing(standing: Standing, histories: Mapping[str, Sequence[Point]])
         f"since {time.strftime('%Y-%m-%d %H:%M', time.localtime(standing.started))}",
         style="dim",
     )
+    if standing.looks:
+        taken = ", ".join(f"{number} ({status})" for number, status in standing.looks)
+        out.print(f"looks taken for a recalibration: {taken}", style="dim")
     for advice in standing.advice:
         out.print(f"- {advice}", soft_wrap=True)
 

@@ -7,6 +7,7 @@ a few lists.
 
 import json
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -212,7 +213,7 @@ def _names(ids: Sequence[Any]) -> list[str]:
                 raise InputError(f"document {place} has no id: give the ids of all documents, or none")
         names = [str(each) for each in ids]
     if len(set(names)) < len(names):
-        twice = next(name for place, name in enumerate(names) if name in names[:place])
+        twice = Counter(names).most_common(1)[0][0]
         raise InputError(f"document '{twice}' is twice in one list: keep one of them")
     return names
 

@@ -25,7 +25,8 @@ class Feedback(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
     once or later, under the same id: the candidates `ids` with the `retriever`'s scores; the `reranker`'s for all of
     them (shadow reranking); `judgements`, the grade of each judged document. Whoever measures for himself gives
     figures instead: `measured`, the measure (or loss) of the list that was served, `full`, that of the list with
-    nothing pruned, and `overlap` with its top k.
+    nothing pruned, and `overlap` with its top k. `certificate` is the digest of the one that the list was served
+    under, as the service says it: what was served under another one is not counted.
     """
 
     id: Name
@@ -36,6 +37,7 @@ class Feedback(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
     measured: Share | None = None
     full: Share | None = None
     overlap: Share | None = None
+    certificate: str | None = None
 
     def __post_init__(self) -> None:
         if "\0" in self.id:
@@ -43,6 +45,9 @@ class Feedback(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
         self.id.encode()  # refuses half of a surrogate pair
         if (self.retriever is None) != (self.ids is None):
             raise ValueError("ids and retriever belong together: the candidates and the retriever's scores")
+        for figure in (self.measured, self.full, self.overlap):
+            if figure is not None and not 0.0 <= figure <= 1.0:
+                raise ValueError(f"a figure of {figure} where one between 0 and 1 is expected")
         for what, column in (("retriever", self.retriever), ("reranker", self.reranker)):
             if column is not None and self.ids is not None and len(column) != len(self.ids):
                 raise ValueError(f"{len(self.ids)} ids and {len(column)} {what} scores: one each is expected")
@@ -54,7 +59,10 @@ class Feedback(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
             for name in self.__struct_fields__
             if getattr(self, name) is None and getattr(later, name) is not None
         }
-        return msgspec.structs.replace(self, **lacking) if lacking else self
+        try:
+            return msgspec.structs.replace(self, **lacking) if lacking else self
+        except ValueError as error:
+            raise InputError(f"feedback '{self.id}', with what was told of it before: {error}") from None
 
     def packed(self) -> bytes:
         """As it is kept."""

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
+from surecut.errors import InputError
 from surecut.monitoring.feedback import Feedback
 from surecut.monitoring.measuring import Reading
 from surecut.monitoring.settings import Settings
@@ -30,6 +31,11 @@ def entries(records: Sequence[Feedback], known: Mapping[str, KeptFeedback]) -> l
     for each in records:
         before = told.get(each.id) or (Feedback.unpacked(known[each.id].content) if each.id in known else None)
         told[each.id] = each if before is None else before.completed_by(each)
+        if told[each.id].reranker is not None and told[each.id].ids is None:
+            raise InputError(
+                f"feedback '{each.id}': reranker scores of candidates that are not known: send ids and retriever with "
+                "them, or before"
+            )
     return [Entry(each, known.get(name)) for name, each in told.items()]
 
 

@@ -5,6 +5,19 @@ look i is at the first `first_look` 2^(i-1) complete queries of a period, and te
 adds up to at most delta, whenever somebody chooses to look, and looking twice at the same look changes nothing.
 """
 
+from dataclasses import dataclass
+
+from surecut.candidates import Candidates
+
+
+@dataclass(frozen=True, eq=False)
+class Look:
+    """A look at the complete queries of a period: which one, and what there is to see."""
+
+    period: int
+    number: int
+    data: Candidates
+
 
 def queries_of(look: int, first_look: int) -> int:
     """The queries that a look (1, 2, ...) is at."""

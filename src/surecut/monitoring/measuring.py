@@ -13,6 +13,7 @@ from surecut.checking import claimed_target, declared_measure
 from surecut.curves import Tail, measure_curves
 from surecut.errors import InputError
 from surecut.fusion import final_scores
+from surecut.integrations.stage import of_query
 from surecut.measures import AnyMeasure, cutoff_of, is_built_in, overlap
 from surecut.monitoring.drift import profile
 from surecut.monitoring.feedback import Feedback
@@ -69,17 +70,28 @@ class Gauge:
     def complete(self, record: Feedback) -> bool:
         """Does it have all that a recalibration needs?"""
         judged = self.measure is not None and (not self.measure.needs_judgements or bool(record.judgements))
-        return judged and record.retriever is not None and record.reranker is not None
+        return judged and bool(record.retriever) and record.reranker is not None
 
     def _profiles(self, data: Candidates) -> dict[str, Mapping[str, float]]:
         if not data.retriever.size:
             return {}
-        self.certificate.keep(data.retriever, offsets=data.offsets, any_length=self._any_length)
+        self._refuse_others(data)
         bounds = zip(data.offsets[:-1].tolist(), data.offsets[1:].tolist(), strict=True)
         return {
             str(query): profile(data.retriever[low:high])
             for query, (low, high) in zip(data.query_ids, bounds, strict=True)
         }
+
+    def _refuse_others(self, data: Candidates) -> None:
+        """Refuse lists that cannot be the certificate's, naming the first that cannot."""
+        try:
+            self.certificate.keep(data.retriever, offsets=data.offsets, any_length=self._any_length)
+        except InputError:
+            bounds = zip(data.offsets[:-1].tolist(), data.offsets[1:].tolist(), strict=True)
+            for query, (low, high) in zip(data.query_ids, bounds, strict=True):
+                with of_query(query):
+                    self.certificate.keep(data.retriever[low:high], any_length=self._any_length)
+            raise
 
     def _values(self, data: Candidates) -> tuple[dict[str, float], dict[str, tuple[float, float]]]:
         """Each query's overlap, and its measure pruned and with nothing pruned."""

@@ -2,7 +2,7 @@
 
 import secrets
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
@@ -11,32 +11,38 @@ from typing import Any
 from surecut.candidates import Candidates
 from surecut.certificate import Certificate, load_certificate
 from surecut.errors import InputError
+from surecut.monitoring import DEFAULT_STORE
 from surecut.monitoring import store as kept
 from surecut.monitoring.drift import Drift
 from surecut.monitoring.feedback import Feedback, as_feedback
 from surecut.monitoring.ledger import Entry, entries, observe
-from surecut.monitoring.looks import looks_reached, queries_of
-from surecut.monitoring.measuring import Gauge, as_candidates
+from surecut.monitoring.looks import Look, looks_reached, queries_of
+from surecut.monitoring.measuring import Gauge, Reading, as_candidates
 from surecut.monitoring.settings import Settings
 from surecut.monitoring.standing import Point, Standing, standing_of
 from surecut.monitoring.store import Connection, KeptFeedback, Period, Store
 from surecut.monitoring.streams import STREAMS, USUAL_LEVELS, Levels, Mean, State, Traffic
 from surecut.targets import Agreement
 
-_TOGETHER = 500  # records counted in one transaction
+TOGETHER = 500
+"""Records that are counted in one transaction, where they come in a stream."""
 
 
 @dataclass(frozen=True)
 class Added:
-    """What became of records: how many each stream counted, and how many said nothing that was not known."""
+    """What became of records: how many each stream counted, how many said nothing new, how many were another's.
+
+    Another's are those of lists that were served under another certificate.
+    """
 
     records: int
     counted: dict[str, int]
     known: int
+    others: int = 0
 
     def __add__(self, other: "Added") -> "Added":
         both = {name: self.counted[name] + other.counted[name] for name in STREAMS}
-        return Added(self.records + other.records, both, self.known + other.known)
+        return Added(self.records + other.records, both, self.known + other.known, self.others + other.others)
 
 
 NOTHING = Added(0, dict.fromkeys(STREAMS, 0), 0)
@@ -57,13 +63,12 @@ class Monitor:
     def __init__(
         self,
         certificate: Certificate | str | Path,
-        store: Store | str | Path = kept.DEFAULT_STORE,
+        store: Store | str | Path = DEFAULT_STORE,
         *,
         any_length: bool = False,
     ) -> None:
         self.certificate = certificate if isinstance(certificate, Certificate) else load_certificate(certificate)
-        if self.certificate.status == "abstained":
-            raise InputError("the certificate abstained: it claims and prunes nothing, so there is nothing to watch")
+        refuse_unwatchable(self.certificate)
         self.store = store if isinstance(store, Store) else Store(store)
         self._digest, self._any_length = self.certificate.digest, any_length
 
@@ -88,14 +93,15 @@ class Monitor:
             first_look: Complete queries for a first recalibration; by default as many as the certificate rests on.
             any_length: Take lists longer or shorter than any calibrated on.
         """
-        drift = Drift.beside(reference) if reference else Drift()
+        drift = self._beside(reference, any_length)
         settings, state = self._fresh(drift, levels, floor, first_look, any_length)
         with self.store.writing() as connection:
+            kept.take_turns(connection, self._digest)
             if kept.latest(connection, self._digest) is not None:
                 raise InputError(
                     f"{self.store.name}: this certificate is watched already; a restart begins a new period"
                 )
-            self._begin(connection, settings, state)
+            kept.begin(connection, self._digest, asdict(settings), state.to_json())
 
     def restart(
         self,
@@ -105,143 +111,192 @@ class Monitor:
         floor: Agreement | None = None,
         first_look: int | None = None,
         any_length: bool | None = None,
+        believe_again: bool = False,
     ) -> None:
-        """Begin a new period: evidence, alarms and looks start afresh. What is not said stays as it was declared."""
+        """Begin a new period: evidence and looks start afresh, with fresh queries. What is not said stays.
+
+        A certificate that was not believed is not believed because somebody counts anew: `believe_again` says that
+        what made its claim false was mended.
+        """
         with self.store.writing() as connection:
             before = self._held(connection)
-            old = Settings.from_json(before.settings)
+            old, ended = Settings.from_json(before.settings), State.from_json(before.state)
+            lengths = old.any_length if any_length is None else any_length
             settings, state = self._fresh(
-                Drift.beside(reference) if reference else Drift.from_json(kept.reference_of(connection, before.id)),
+                self._beside(reference, lengths)
+                if reference
+                else Drift.from_json(kept.reference_of(connection, before.id)),
                 levels or old.levels,
                 floor or (None if old.floor is None else Agreement(old.floor, old.top)),
                 first_look or old.first_look,
-                old.any_length if any_length is None else any_length,
+                lengths,
+                (old.disbelieved or bool(ended.claim.alarms)) and not believe_again,
             )
-            self._begin(connection, settings, state)
+            kept.begin(connection, self._digest, asdict(settings), state.to_json())
 
-    def add(self, records: Iterable[Feedback], keep: bool = True) -> Added:
+    def add(self, records: Iterable[Feedback], together: int = TOGETHER) -> Added:
         """Count feedback; when this returns, it is on disk. What is known already is not counted again.
 
-        A record that cannot be the certificate's is an error, and none of the (up to 500) around it is counted.
-        `keep` keeps the records themselves, which a recalibration needs.
+        A record that cannot be the certificate's is an error, and none of those that are counted `together` with it
+        counts.
         """
         done, rest = NOTHING, iter(records)
-        while together := list(islice(rest, _TOGETHER)):
-            done += self._add(together, keep)
+        while some := list(islice(rest, together)):
+            done += self._add(some)
         return done
 
     def add_data(self, data: Candidates) -> Added:
         """Count queries of run files or of a score table, each under its own id."""
         return self.add(as_feedback(data))
 
+    def add_profiles(self, seen: Mapping[str, Mapping[str, float]]) -> int:
+        """Count score profiles of the traffic, by the ids of their queries; how many were new."""
+        with self.store.writing() as connection:
+            period = self._held(connection)
+            rows = self._observed(connection, period, {name: Reading(profile=each) for name, each in seen.items()})
+        return len(rows)
+
     def standing(self) -> Standing:
         """Is the certificate still believed?"""
         with self.store.reading() as connection:
-            period = kept.latest(connection, self._digest)
-        if period is None:
-            period = Period(0, self._digest, 0, "", *self._unstarted(), time.time())
+            period = kept.latest(connection, self._digest) or self._unstarted()
+            looks = kept.looks_taken(connection, period.id)
         settings = Settings.from_json(period.settings)
-        target = self._gauge(settings).target
-        return standing_of(self.certificate, target, State.from_json(period.state), settings, period)
+        target, state = self._gauge(settings).target, State.from_json(period.state)
+        return standing_of(self.certificate, target, state, settings, period, looks)
 
     def history(self, stream: str, points: int = 400) -> list[Point]:
         """The evidence over time, at most about so many points of it."""
         with self.store.reading() as connection:
             period = kept.latest(connection, self._digest)
-            if period is None:
-                return []
-            rows = kept.evidence(connection, period.id, stream, points)
+            rows = [] if period is None else kept.evidence(connection, period.id, stream, points)
         return [Point(*row) for row in rows]
 
-    def complete(self, look: int | None = None) -> tuple[Candidates, int]:
-        """The queries of a look at the complete feedback, by default of the last one there is, and its number."""
+    def look(self, number: int | None = None) -> Look:
+        """A look at the complete feedback, by default the last one that there is enough for."""
         with self.store.reading() as connection:
             period = kept.latest(connection, self._digest)
             if period is None:
                 raise InputError(f"{self.store.name}: nothing has come in for this certificate")
             first, complete = Settings.from_json(period.settings).first_look, State.from_json(period.state).complete
-            number = looks_reached(complete, first) if look is None else look
-            if not 1 <= number <= looks_reached(complete, first):
+            reached = looks_reached(complete, first)
+            number = reached if number is None else number
+            if not 1 <= number <= reached:
                 raise InputError(
                     f"{self.store.name}: {complete:,} complete queries have come in, and look {max(number, 1)} is at "
                     f"{queries_of(max(number, 1), first):,}: wait for more (candidates with the scores of both stages, "
                     "and judgements)"
                 )
             records = kept.complete_feedback(connection, period.id, queries_of(number, first))
-        return as_candidates([Feedback.unpacked(each) for each in records], self.certificate.depth), number
+        data = as_candidates([Feedback.unpacked(each) for each in records], self.certificate.depth)
+        assert len(data) == queries_of(number, first)
+        return Look(period.id, number, data)
 
-    def took(self, look: int, found: Certificate) -> None:
+    def took(self, look: Look, found: Certificate) -> None:
         """Write down that a look was taken, and what came of it."""
         with self.store.writing() as connection:
-            period = self._held(connection)
-            kept.note_look(connection, period.id, look, found.status, found.digest)
+            self._held(connection)
+            kept.note_look(connection, look.period, look.number, found.status, found.digest)
+
+    def _beside(self, reference: Candidates | None, any_length: bool) -> Drift:
+        """A comparison with lists as the certificate is about them."""
+        if not reference:
+            return Drift()
+        lists = reference.cut(self.certificate.depth)
+        self.certificate.keep(lists.retriever, offsets=lists.offsets, any_length=any_length)
+        return Drift.beside(lists)
 
     def _fresh(
         self,
         drift: Drift,
-        levels: Levels,
-        floor: Agreement | None,
-        first_look: int | None,
-        any_length: bool,
+        levels: Levels = USUAL_LEVELS,
+        floor: Agreement | None = None,
+        first_look: int | None = None,
+        any_length: bool = False,
+        disbelieved: bool = False,
     ) -> tuple[Settings, State]:
         gauge = Gauge(self.certificate, None if floor is None else floor.k, any_length)
         settings = Settings(
-            levels,
-            gauge.top,
-            None if floor is None else floor.value,
-            first_look or int(self.certificate.calibration["units"]),
-            any_length,
-            drift.seen,
-            secrets.token_hex(8),
+            levels=levels,
+            top=gauge.top,
+            floor=None if floor is None else floor.value,
+            first_look=first_look or int(self.certificate.calibration["units"]),
+            any_length=any_length,
+            reference=drift.seen,
+            salt=secrets.token_hex(8),
+            disbelieved=disbelieved,
         )
         return settings, State(Mean(gauge.target.level), Mean(None if floor is None else floor.level), Traffic(drift))
 
-    def _unstarted(self) -> tuple[Any, Any]:
-        settings, state = self._fresh(Drift(), USUAL_LEVELS, None, None, self._any_length)
-        return asdict(settings), state.to_json()
-
-    def _begin(self, connection: Connection, settings: Settings, state: State) -> Period:
-        return kept.begin(connection, self._digest, self.certificate.to_json(), asdict(settings), state.to_json())
+    def _unstarted(self) -> Period:
+        """What is there before anything is."""
+        settings, state = self._fresh(Drift(), any_length=self._any_length)
+        return Period(0, self._digest, 0, asdict(settings), state.to_json(), time.time())
 
     def _held(self, connection: Connection) -> Period:
         """The present period, which no other process counts in until the transaction ends; a first one if need be."""
-        period = kept.latest(connection, self._digest, hold=True)
+        kept.take_turns(connection, self._digest)
+        period = kept.latest(connection, self._digest)
         if period is None:
-            kept.take_turns(connection)
-            period = kept.latest(connection, self._digest, hold=True)
-        return period or kept.begin(connection, self._digest, self.certificate.to_json(), *self._unstarted())
+            first = self._unstarted()
+            period = kept.begin(connection, self._digest, first.settings, first.state)
+        return period
 
     def _gauge(self, settings: Settings) -> Gauge:
         return Gauge(self.certificate, settings.top, settings.any_length)
 
-    def _add(self, records: Sequence[Feedback], keep: bool) -> Added:
+    def _add(self, records: Sequence[Feedback]) -> Added:
+        own = [each for each in records if each.certificate in (None, self._digest)]
         with self.store.writing() as connection:
             period = self._held(connection)
-            settings, state = Settings.from_json(period.settings), State.from_json(period.state)
-            ids = list(dict.fromkeys(each.id for each in records))
-            told = entries(records, kept.known_feedback(connection, period.id, ids))
-            counted, gauge = kept.counted(connection, period.id, ids), self._gauge(settings)
-            rows = [
-                row
-                for entry, reading in zip(told, gauge.read([each.told for each in told]), strict=True)
-                for row in observe(entry.told.id, reading, counted, state, settings)
-            ]
-            if keep:
-                kept.keep_feedback(connection, period.id, _kept(told, gauge, state))
-            kept.count(connection, period.id, rows, state.to_json())
-        news = {row["id"] for row in rows}
+            stale = kept.known_earlier(connection, period, _ids(own))
+            fresh = [each for each in own if each.id not in stale]
+            told = entries(fresh, kept.known_feedback(connection, period.id, _ids(fresh)))
+            gauge = self._gauge(Settings.from_json(period.settings))
+            readings = gauge.read([each.told for each in told])
+            found = {entry.told.id: reading for entry, reading in zip(told, readings, strict=True)}
+            news = [entry for entry in told if entry.news]
+            rows = self._observed(connection, period, found, news)
         streams = [row["stream"] for row in rows]
         return Added(
-            len(records), {name: streams.count(name) for name in STREAMS}, sum(each.id not in news for each in records)
+            len(records),
+            {name: streams.count(name) for name in STREAMS},
+            len(own) - len(news),
+            len(records) - len(own),
+        )
+
+    def _observed(
+        self, connection: Connection, period: Period, found: Mapping[str, Reading], news: Sequence[Entry] = ()
+    ) -> list[dict[str, Any]]:
+        """Count what was not counted before, keep what is new, and write down the state after it."""
+        settings, state = Settings.from_json(period.settings), State.from_json(period.state)
+        names = list(found)
+        counted = kept.counted(connection, period.id, names)
+        rows = [row for name in names for row in observe(name, found[name], counted, state, settings)]
+        kept.keep_feedback(connection, period.id, _kept(news, self._gauge(settings), state))
+        kept.count(connection, period.id, rows, state.to_json())
+        return rows
+
+
+def refuse_unwatchable(certificate: Certificate) -> None:
+    """Refuse a certificate whose claim is not about single queries of the traffic, or that claims nothing."""
+    if certificate.status == "abstained":
+        raise InputError("the certificate abstained: it claims and prunes nothing, so there is nothing to watch")
+    if certificate.calibration["units"] != certificate.calibration["queries"]:
+        raise InputError(
+            "the certificate is about groups of queries, each counting once, and feedback comes query by query: "
+            "calibrate without groups, on queries that are a random sample of the traffic"
         )
 
 
-def _kept(told: Sequence[Entry], gauge: Gauge, state: State) -> dict[str, KeptFeedback]:
+def _ids(records: Iterable[Feedback]) -> list[str]:
+    return list(dict.fromkeys(each.id for each in records))
+
+
+def _kept(news: Sequence[Entry], gauge: Gauge, state: State) -> dict[str, KeptFeedback]:
     """Records with something new in them, those that became complete numbered on."""
     rows = {}
-    for entry in told:
-        if not entry.news:
-            continue
+    for entry in news:
         number = None if entry.before is None else entry.before.complete
         if number is None and gauge.complete(entry.told):
             state.complete += 1

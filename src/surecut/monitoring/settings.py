@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from surecut.errors import InputError
+from surecut.folding import FEWEST
 from surecut.monitoring.streams import Levels
 
 
@@ -16,8 +18,13 @@ class Settings:
     floor: float | None  # the least agreement that is expected; None raises no alarm
     first_look: int  # queries of the first recalibration; each further one takes twice as many
     any_length: bool
-    reference: int  # lists of calibration that traffic is compared with
+    reference: int  # lists that traffic is compared with, beside earlier traffic
     salt: str
+    disbelieved: bool = False  # was the claim found false in an earlier period, and nobody has said otherwise?
+
+    def __post_init__(self) -> None:
+        if self.first_look < FEWEST:
+            raise InputError(f"a first look at {self.first_look} queries: at least {FEWEST} are needed to say anything")
 
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> "Settings":

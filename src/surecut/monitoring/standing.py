@@ -1,7 +1,7 @@
 """Is the certificate still believed, on what evidence, and what to do if it is not."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -62,6 +62,7 @@ class Standing:
     complete: int  # queries with all that a recalibration needs
     look: int  # the last look that a recalibration could take
     next_look: int  # queries of the one after it
+    looks: tuple[tuple[int, str], ...]  # those that were taken, and how they ended
 
     @property
     def alarmed(self) -> bool:
@@ -72,14 +73,21 @@ class Standing:
         return asdict(self)
 
 
-def standing_of(certificate: Certificate, target: Target, state: State, settings: Settings, period: Period) -> Standing:
+def standing_of(
+    certificate: Certificate,
+    target: Target,
+    state: State,
+    settings: Settings,
+    period: Period,
+    looks: Sequence[tuple[int, str]] = (),
+) -> Standing:
     """The state of a period in words."""
     levels, floor = settings.levels, settings.floor
     look = looks_reached(state.complete, settings.first_look)
-    belief = _belief(state)
+    belief = _belief(state, settings)
     return Standing(
         belief=belief,
-        reasons=(*_claim_reasons(state.claim, levels), *_other_reasons(state, settings)),
+        reasons=(*_earlier_reasons(settings), *_claim_reasons(state.claim, levels), *_other_reasons(state, settings)),
         advice=_advice(belief, state.complete, look, settings.first_look),
         statement=certificate.statement,
         digest=certificate.digest,
@@ -92,11 +100,12 @@ def standing_of(certificate: Certificate, target: Target, state: State, settings
         complete=state.complete,
         look=look,
         next_look=queries_of(look + 1, settings.first_look),
+        looks=tuple(looks),
     )
 
 
-def _belief(state: State) -> str:
-    if state.claim.alarms:
+def _belief(state: State, settings: Settings) -> str:
+    if state.claim.alarms or settings.disbelieved:
         return NOT_BELIEVED
     if state.agreement.alarms or state.drift.alarms:
         return IN_DOUBT
@@ -122,9 +131,15 @@ def _found(estimate: float | None, target: Target, claimed: float | None) -> str
 
 
 def _traffic_stream(state: State, settings: Settings) -> Stream:
-    beside = f"{settings.reference:,} of calibration" if settings.reference else "earlier traffic"
+    beside = f"{settings.reference:,} reference queries" if settings.reference else "earlier traffic"
     evidence = _number(state.drift.evidence.ever)
     return Stream(state.drift.count, f"beside {beside}", None, None, evidence, None, state.drift.alarms)
+
+
+def _earlier_reasons(settings: Settings) -> list[str]:
+    if not settings.disbelieved:
+        return []
+    return ["in an earlier period the evidence was against the claim, and nobody has said that its cause was mended"]
 
 
 def _claim_reasons(claim: Mean, levels: Levels) -> list[str]:
@@ -155,7 +170,7 @@ def _other_reasons(state: State, settings: Settings) -> list[str]:
             f"be below the {settings.floor:.6g} that was declared"
         )
     if state.drift.alarms:
-        among = "those of calibration" if settings.reference else "earlier ones"
+        among = "those of the reference queries" if settings.reference else "earlier ones"
         said.append(
             f"after {state.drift.alarms['ever']:,} queries the retriever's scores are not like {among} (look at their "
             f"{_NAMES[state.drift.drift.suspect]}); were they, that would ever be said with a probability of at most "
@@ -182,7 +197,8 @@ def _advice(belief: str, complete: int, look: int, first_look: int) -> tuple[str
     return (
         "prune nothing until there is a new certificate: surecut serve --fall-back sees to that",
         recalibrate,
-        "if most of that came in before the change, count afresh first: surecut monitor restart",
+        "if most of that came in before the change, count afresh first: surecut monitor restart (--believe-again if "
+        "what was wrong has been mended)",
     )
 
 

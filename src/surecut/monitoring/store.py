@@ -4,16 +4,20 @@ Whoever counts holds the period until it has committed, so two processes count o
 acknowledged is on disk: a process that is killed leaves either all of a transaction behind or nothing.
 """
 
+import hashlib
 import json
+import os
+import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from surecut.errors import InputError
 from surecut.extras import needed
+from surecut.monitoring import DEFAULT_STORE
 
 needed("sqlalchemy", "monitor")
 
@@ -21,9 +25,8 @@ import sqlalchemy as sa  # noqa: E402
 
 Connection = sa.Connection
 
-DEFAULT_STORE = "surecut-monitor.db"
 VERSION = 1
-_TURNS = 7_316_521  # an advisory lock of PostgreSQL
+_CONNECTIONS = 20
 _PATIENCE = 60.0  # seconds to wait for another writer
 
 _tables = sa.MetaData()
@@ -34,7 +37,6 @@ PERIODS = sa.Table(
     sa.Column("id", sa.Integer, primary_key=True),
     sa.Column("digest", sa.String(64), nullable=False),
     sa.Column("number", sa.Integer, nullable=False),
-    sa.Column("certificate", sa.Text, nullable=False),
     sa.Column("settings", sa.Text, nullable=False),
     sa.Column("state", sa.Text, nullable=False),
     sa.Column("reference", sa.Text, nullable=False),  # what traffic is compared with, as it was at the beginning
@@ -82,7 +84,6 @@ class Period:
     id: int
     digest: str
     number: int
-    certificate: str
     settings: Mapping[str, Any]
     state: Mapping[str, Any]
     started: float
@@ -97,28 +98,36 @@ class KeptFeedback:
     arrived: float
 
 
+class StoreUnavailable(InputError):
+    """The database does not answer, or not in time; what was to be written was not, and may be sent again."""
+
+
 class Store:
     """A database of periods, by the path of an SQLite file or by a URL."""
 
     def __init__(self, place: str | Path = DEFAULT_STORE, create: bool = True) -> None:
         url = _url(place)
-        if not create and url.get_backend_name() == "sqlite" and not Path(url.database or "").exists():
-            raise InputError(f"{url.database}: no such database; surecut monitor start makes one")
-        self.name = url.database or "" if url.get_backend_name() == "sqlite" else url.render_as_string()
+        self._one_file = url.get_backend_name() == "sqlite"
+        self.name = str(url.database) if self._one_file else url.render_as_string()
+        self._turn = threading.Lock()  # SQLite has one writer: those of this process wait here, not for a connection
+        if self._one_file:
+            _make_file(Path(self.name), create)
         self._engine = _engine(url)
-        with self._connected(writes=True) as connection:
-            _create(connection, self.name)
+        with self._connected(writes=create) as connection:
+            if create:
+                _create(connection)
+            _refuse_other_versions(connection, self.name)
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """A consistent view, which waits for nobody."""
+        """What is committed; a reader waits for no writer."""
         with self._connected(writes=False) as connection:
             yield connection
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
         """A transaction: all of it, or nothing if it is left by an error."""
-        with self._connected(writes=True) as connection:
+        with self._turn if self._one_file else nullcontext(), self._connected(writes=True) as connection:
             yield connection
 
     def close(self) -> None:
@@ -129,9 +138,9 @@ class Store:
         try:
             with self._engine.execution_options(writes=writes).begin() as connection:
                 yield connection
-        except sa.exc.DBAPIError as error:
-            said = " ".join(str(error.orig).split()) or "no answer"
-            raise InputError(f"the monitor's database {self.name} does not work: {said}") from None
+        except sa.exc.SQLAlchemyError as error:
+            said = " ".join(str(getattr(error, "orig", None) or error).split()) or "no answer"
+            raise StoreUnavailable(f"the monitor's database {self.name} does not work: {said}") from None
 
 
 def _url(place: str | Path) -> sa.URL:
@@ -148,13 +157,27 @@ def _url(place: str | Path) -> sa.URL:
         return url.set(drivername="postgresql+psycopg")
     if kind != "sqlite":
         raise InputError(f"the monitor's database is SQLite or PostgreSQL, not {kind}")
-    return url
+    if url.database in (None, "", ":memory:"):
+        raise InputError("the monitor's database is to survive: name a file, not memory")
+    return url.set(drivername="sqlite")
+
+
+def _make_file(path: Path, create: bool) -> None:
+    """A new file is its owner's alone: it will hold ids of queries and documents."""
+    if path.exists():
+        return
+    if not create:
+        raise InputError(f"{path}: no such database; surecut monitor start makes one")
+    try:
+        os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
+    except OSError as error:
+        raise InputError(f"{path}: cannot be made ({error.strerror})") from None
 
 
 def _engine(url: sa.URL) -> sa.Engine:
     if url.get_backend_name() != "sqlite":
-        return sa.create_engine(url, pool_pre_ping=True)
-    engine = sa.create_engine(url, connect_args={"timeout": _PATIENCE})
+        return sa.create_engine(url, pool_pre_ping=True, pool_size=_CONNECTIONS)
+    engine = sa.create_engine(url, connect_args={"timeout": _PATIENCE}, pool_size=_CONNECTIONS)
     sa.event.listen(engine, "connect", _set_up_sqlite)
     sa.event.listen(engine, "begin", _begin_sqlite)
     return engine
@@ -174,27 +197,36 @@ def _begin_sqlite(connection: Connection) -> None:
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
 
-def _create(connection: Connection, name: str) -> None:
-    take_turns(connection)
+def _create(connection: Connection) -> None:
+    take_turns(connection, "tables")
     _tables.create_all(connection)
-    found = connection.execute(sa.select(sa.func.max(_versions.c.version))).scalar()
-    if found is None:
+    if connection.execute(sa.select(_versions.c.version)).first() is None:
         connection.execute(_versions.insert().values(version=VERSION))
-    elif found > VERSION:
+
+
+def _refuse_other_versions(connection: Connection, name: str) -> None:
+    if not sa.inspect(connection).has_table(_versions.name):
+        raise InputError(f"{name}: a database without a monitor in it; surecut monitor start makes one")
+    found = connection.execute(sa.select(sa.func.max(_versions.c.version))).scalar_one()
+    if found > VERSION:
         raise InputError(f"{name}: made by a newer surecut (store {found}, this one reads {VERSION}): upgrade surecut")
 
 
-def take_turns(connection: Connection) -> None:
-    """What makes tables and periods waits for others that do (SQLite has one writer anyway)."""
+def take_turns(connection: Connection, what: str) -> None:
+    """Until the transaction ends, nobody else changes this (SQLite has one writer anyway).
+
+    What is read after this is what the last one left, also where a row was waited for.
+    """
     if connection.dialect.name == "postgresql":
-        connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_TURNS)))
+        number = int.from_bytes(hashlib.blake2b(f"surecut {what}".encode(), digest_size=8).digest(), "big", signed=True)
+        connection.execute(sa.select(sa.func.pg_advisory_xact_lock(number)))
 
 
-def latest(connection: Connection, digest: str, hold: bool = False) -> Period | None:
-    """The present period of a certificate; to `hold` it is to let no other process count until the end."""
+def latest(connection: Connection, digest: str) -> Period | None:
+    """The present period of a certificate."""
     columns = [PERIODS.c[each.name] for each in fields(Period)]
     query = sa.select(*columns).where(PERIODS.c.digest == digest).order_by(PERIODS.c.number.desc()).limit(1)
-    row = connection.execute(query.with_for_update() if hold else query).mappings().first()
+    row = connection.execute(query).mappings().first()
     if row is None:
         return None
     return Period(**{**row, "settings": json.loads(row["settings"]), "state": json.loads(row["state"])})
@@ -205,16 +237,12 @@ def reference_of(connection: Connection, period: int) -> Any:
     return json.loads(connection.execute(sa.select(PERIODS.c.reference).where(PERIODS.c.id == period)).scalar_one())
 
 
-def begin(
-    connection: Connection, digest: str, certificate: str, settings: Mapping[str, Any], state: Mapping[str, Any]
-) -> Period:
-    """A new period, the next one of its certificate."""
-    take_turns(connection)
-    before = connection.execute(sa.select(sa.func.max(PERIODS.c.number)).where(PERIODS.c.digest == digest)).scalar()
+def begin(connection: Connection, digest: str, settings: Mapping[str, Any], state: Mapping[str, Any]) -> Period:
+    """A new period, the next one of its certificate; whoever begins one has taken turns."""
+    before = latest(connection, digest)
     row = {
         "digest": digest,
-        "number": (before or 0) + 1,
-        "certificate": certificate,
+        "number": 1 if before is None else before.number + 1,
         "settings": json.dumps(settings),
         "state": json.dumps(state),
         "reference": json.dumps(state["drift"]["drift"]),
@@ -224,6 +252,16 @@ def begin(
     made = latest(connection, digest)
     assert made is not None
     return made
+
+
+def known_earlier(connection: Connection, period: Period, ids: Sequence[str]) -> set[str]:
+    """Which of these ids were counted in an earlier period of the same certificate."""
+    query = (
+        sa.select(OBSERVATIONS.c.id)
+        .join(PERIODS, OBSERVATIONS.c.period == PERIODS.c.id)
+        .where(PERIODS.c.digest == period.digest, PERIODS.c.number < period.number, OBSERVATIONS.c.id.in_(ids))
+    )
+    return set(connection.execute(query).scalars())
 
 
 def known_feedback(connection: Connection, period: int, ids: Sequence[str]) -> dict[str, KeptFeedback]:
@@ -261,10 +299,15 @@ def count(connection: Connection, period: int, rows: Sequence[Mapping[str, Any]]
     connection.execute(PERIODS.update().where(PERIODS.c.id == period).values(state=json.dumps(state)))
 
 
+def looks_taken(connection: Connection, period: int) -> list[tuple[int, str]]:
+    """Which looks were taken, and how they ended."""
+    query = sa.select(LOOKS.c.number, LOOKS.c.status).where(LOOKS.c.period == period).order_by(LOOKS.c.number)
+    return [(row.number, row.status) for row in connection.execute(query)]
+
+
 def note_look(connection: Connection, period: int, number: int, status: str, digest: str) -> None:
     """Write down that a look was taken; the same one again says nothing new."""
-    there = sa.select(LOOKS.c.number).where(LOOKS.c.period == period, LOOKS.c.number == number)
-    if connection.execute(there).first() is None:
+    if number not in dict(looks_taken(connection, period)):
         row = {"period": period, "number": number, "status": status, "digest": digest, "taken": time.time()}
         connection.execute(LOOKS.insert().values(**row))
 

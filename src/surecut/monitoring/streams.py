@@ -10,11 +10,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from surecut.errors import InputError
 from surecut.monitoring.betting import FRESH, Logs, e_cusum, e_process, log_factors, log_mean
 from surecut.monitoring.drift import Drift
 
 CLAIM, AGREEMENT, DRIFT = "claim", "agreement", "drift"
 STREAMS = (CLAIM, AGREEMENT, DRIFT)
+TITLES = {CLAIM: "claim", AGREEMENT: "agreement", DRIFT: "traffic"}
 
 
 @dataclass(frozen=True)
@@ -23,6 +25,11 @@ class Levels:
 
     ever: float = 20.0  # while nothing is wrong it is ever reached with a probability of at most 1 / ever
     recent: float = 1000.0  # while nothing is wrong at least so many observations pass before it, on average
+
+    def __post_init__(self) -> None:
+        for level in (self.ever, self.recent):
+            if not 1.0 < level < math.inf:
+                raise InputError(f"an alarm at {level:g}: evidence begins at 1, so an alarm is at more than that")
 
 
 USUAL_LEVELS = Levels()

@@ -6,6 +6,7 @@ import logging
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
+from surecut.errors import InputError
 from surecut.extras import needed
 from surecut.monitoring.streams import STREAMS
 from surecut.serve import messages as m
@@ -15,7 +16,8 @@ from surecut.serve.logs import log
 from surecut.serve.messages import JSON, MSGPACK
 from surecut.serve.metrics import CONTENT_TYPE
 from surecut.serve.page import monitor_page
-from surecut.serve.service import Refusal, Service
+from surecut.serve.refusing import Refusal
+from surecut.serve.service import Service
 from surecut.serve.shelf import Served
 from surecut.version import __version__
 
@@ -66,7 +68,10 @@ async def _alive(app: FastAPI) -> AsyncIterator[None]:
     tending.cancel()
     with contextlib.suppress(asyncio.CancelledError):
         await tending
-    await run_in_threadpool(service.count_seen)
+    try:
+        await run_in_threadpool(service.count_sampled)
+    except InputError as error:
+        log("sampled queries are lost", logging.ERROR, problem=str(error))
 
 
 async def _tend(service: Service) -> None:
@@ -84,12 +89,11 @@ def tend(service: Service) -> None:
         outcome = "refused" if served.problem else "reloaded"
         service.metrics.reloads.labels(served.name, outcome).inc()
         level = logging.ERROR if served.problem else logging.INFO
-        log(outcome, level, certificate=served.name, digest=served.certificate.digest, problem=served.problem)
-        if not served.problem:
-            service.watch(served)
-    service.count_seen()
+        log(outcome, level, certificate=served.name, digest=served.digest, problem=served.problem)
+    service.watcher.forget_others([served.digest for served in service.shelf])
+    service.count_sampled()
     for served in service.shelf:
-        service.refresh(served.name)
+        service.refresh(served)
 
 
 async def health(request: Request) -> Response:
@@ -122,7 +126,7 @@ async def prune(request: Request, name: str) -> Response:
     service, body = _service(request), await request.body()
 
     def work() -> m.Survivors:
-        return service.prune(name, m.decoded(body, _sent(request), m.Query))
+        return service.prune(service.served(name), m.decoded(body, _sent(request), m.Query))
 
     found = work() if len(body) < _LARGE else await run_in_threadpool(work)
     request.scope["surecut"].update(certificate=name, candidates=found.candidates, kept=found.kept)
@@ -134,11 +138,10 @@ async def prune_batch(request: Request, name: str) -> Response:
     service, body = _service(request), await request.body()
 
     def work() -> m.AllSurvivors:
-        queries = m.decoded(body, _sent(request), m.Queries).queries
+        served, queries = service.served(name), m.decoded(body, _sent(request), m.Queries).queries
         if len(queries) > service.limits.queries:
             raise Refusal(413, "too large", f"{len(queries):,} queries: at most {service.limits.queries:,} a request")
-        service.served(name)
-        return m.AllSurvivors([service.prune(name, each) for each in queries])
+        return m.AllSurvivors([service.prune(served, each) for each in queries])
 
     found = await run_in_threadpool(work)
     totals = {"candidates": sum(each.candidates for each in found.results), "kept": sum(e.kept for e in found.results)}
@@ -149,7 +152,9 @@ async def prune_batch(request: Request, name: str) -> Response:
 async def rank(request: Request, name: str) -> Response:
     """A query and its candidates with texts in, the final list out: pruned, and the survivors reranked here."""
     service, body = _service(request), await request.body()
-    found = await run_in_threadpool(lambda: service.rank(name, m.decoded(body, _sent(request), m.RankQuery)))
+    found = await run_in_threadpool(
+        lambda: service.rank(service.served(name), m.decoded(body, _sent(request), m.RankQuery))
+    )
     request.scope["surecut"].update(certificate=name, candidates=found.candidates, kept=found.kept)
     return _answer(request, found)
 
@@ -158,7 +163,7 @@ async def feedback(request: Request, name: str) -> Response:
     """Feedback on queries of the traffic; what is answered with 200 is on disk, and an id counts once."""
     service, body = _service(request), await request.body()
     found = await run_in_threadpool(
-        lambda: service.feedback(name, m.decoded(body, _sent(request), m.FeedbackBatch).records)
+        lambda: service.feedback(service.served(name), m.decoded(body, _sent(request), m.FeedbackBatch).records)
     )
     request.scope["surecut"].update(certificate=name, records=found.records, known=found.known)
     return _answer(request, found)
@@ -169,9 +174,10 @@ async def monitor(request: Request, name: str) -> Response:
     service = _service(request)
 
     def work() -> m.Monitored:
-        watched = service.monitor(name)
-        service.refresh(name)
-        return m.Monitored(service.standing(name), {stream: watched.history(stream) for stream in STREAMS})
+        served = service.served(name)
+        watched = service.monitor(served)
+        standing = service.refresh(served) or watched.standing()
+        return m.Monitored(standing, {stream: watched.history(stream) for stream in STREAMS})
 
     return _answer(request, await run_in_threadpool(work))
 
@@ -196,8 +202,8 @@ _ROUTES: tuple[tuple[str, str, Callable[..., Any], dict[str, Any]], ...] = (
     ("POST", f"{_OF}/prune", prune, described(m.Survivors, m.Query)),
     ("POST", f"{_OF}/prune/batch", prune_batch, described(m.AllSurvivors, m.Queries)),
     ("POST", f"{_OF}/rank", rank, described(m.RankedList, m.RankQuery, errors=(409,))),
-    ("POST", f"{_OF}/feedback", feedback, described(m.Counted, m.FeedbackBatch, errors=(409,))),
-    ("GET", f"{_OF}/monitor", monitor, described(m.Monitored, errors=(404, 409))),
+    ("POST", f"{_OF}/feedback", feedback, described(m.Counted, m.FeedbackBatch, errors=(409, 503))),
+    ("GET", f"{_OF}/monitor", monitor, described(m.Monitored, errors=(404, 409, 503))),
     ("GET", "/metrics", metrics, described(None, media_type="text/plain")),
     ("GET", "/monitor", page, described(None, media_type="text/html")),
 )
@@ -210,12 +216,13 @@ def _service(request: Request) -> Service:
 
 def _sent(request: Request) -> str:
     """The form of the body."""
-    form = request.headers.get("content-type", JSON).partition(";")[0].strip().lower()
+    form = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if form in ("application/x-msgpack", "application/vnd.msgpack", MSGPACK):
         return MSGPACK
-    if form == JSON or not form:
+    if form == JSON:
         return JSON
-    raise Refusal(415, "malformed", f"bodies are {JSON} or {MSGPACK}, not {form[:100]}")
+    said = form[:100] or "anything without a Content-Type"  # which any web page may send to anywhere
+    raise Refusal(415, "malformed", f"bodies are {JSON} or {MSGPACK}, not {said}")
 
 
 def _answer(request: Request, message: Any) -> Response:
@@ -228,19 +235,19 @@ def _answer(request: Request, message: Any) -> Response:
 
 def _info(service: Service, served: Served) -> m.Info:
     certificate = served.certificate
-    belief = service.belief(served.name)
+    standing = service.watcher.standing(served)
     return m.Info(
         name=served.name,
         status=certificate.status,
         statement=certificate.statement,
-        digest=certificate.digest,
+        digest=served.digest,
         depth=certificate.depth,
         mean_kept=certificate.mean_kept,
         tail=certificate.tail,
         fusion=float(certificate.fusion["beta"]),
         loaded=served.loaded,
-        belief=belief,
-        falls_back=service.falls_back(served.name),
+        belief=None if standing is None else standing.belief,
+        falls_back=service.watcher.falls_back(served),
         problem=served.problem,
     )
 

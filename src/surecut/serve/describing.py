@@ -19,11 +19,12 @@ _MEANING = {
     409: "The service was started without what this needs.",
     413: "Too large.",
     415: "A media type that is not known.",
+    421: "The service does not answer to this name.",
     422: "The certificate refuses this list.",
     429: "Too many requests.",
-    503: "The service is stopping.",
+    503: "Not now: the service is stopping, or its database does not answer; try again.",
 }
-_ALWAYS, _WITH_BODY = (401, 429), (400, 404, 408, 413, 415, 422)
+_ALWAYS, _WITH_BODY = (401, 421, 429), (400, 404, 408, 413, 415, 422)
 
 
 def described(

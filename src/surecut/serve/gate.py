@@ -11,9 +11,11 @@ from typing import Any
 
 from surecut.errors import InputError
 from surecut.extras import needed
+from surecut.monitoring.store import StoreUnavailable
 from surecut.serve.logs import log
 from surecut.serve.messages import JSON, Malformed, Problem, encoded
-from surecut.serve.service import Refusal, Service
+from surecut.serve.refusing import Refusal
+from surecut.serve.service import Service
 
 needed("fastapi", "serve")
 
@@ -60,9 +62,10 @@ class Gate:
         self._note(scope, answer, time.perf_counter() - started)
 
     def _admit(self, scope: Scope) -> None:
+        headers = dict(scope["headers"])
+        self._refuse_other_hosts(headers)
         if scope["path"].startswith(OPEN):
             return
-        headers = dict(scope["headers"])
         key = _key(headers)
         if self._service.keys and not self._service.keys.opens(key):
             cure = "send it as 'X-API-Key: ...' or 'Authorization: Bearer ...'"
@@ -74,6 +77,14 @@ class Gate:
         length = headers.get(b"content-length", b"0")
         if length.isdigit() and int(length) > self._service.limits.body:
             raise too_large(self._service.limits.body)
+
+    def _refuse_other_hosts(self, headers: dict[bytes, bytes]) -> None:
+        """A page of another site may make a browser ask here under that site's name."""
+        host = headers.get(b"host", b"").decode("latin-1").rpartition("@")[2].lower()
+        name = host[: host.find("]") + 1] if host.startswith("[") else host.partition(":")[0]
+        if self._service.hosts is not None and name not in self._service.hosts:
+            cure = "use that address, or give the service keys (--api-key-file)"
+            raise Refusal(421, "host", f"without keys this answers to the address it listens on only: {cure}")
 
     def _note(self, scope: Scope, answer: "_Answer", seconds: float) -> None:
         route = getattr(scope.get("route"), "path", "other")
@@ -98,6 +109,11 @@ def as_refusal(error: Exception) -> Refusal:
     """What a request was refused for, as an answer."""
     if isinstance(error, Refusal):
         return error
+    if isinstance(error, StoreUnavailable):
+        log("store unavailable", logging.ERROR, problem=str(error))
+        return Refusal(
+            503, "store", "the monitor's database does not answer: send it again later", {"retry-after": "5"}
+        )
     if isinstance(error, Malformed):
         return Refusal(400, "malformed", f"the body is not what is expected: {error}")
     return Refusal(422, "refused", " ".join(str(error).split()))

@@ -29,7 +29,7 @@ class Limits:
 def read_keys(path: str | Path) -> list[str]:
     """Keys from a file, one a line; what begins with # is a comment."""
     lines = read_document(path, LARGEST_DOCUMENT).splitlines()
-    keys = [line.strip() for line in lines if line.strip() and not line.startswith("#")]
+    keys = [line for line in map(str.strip, lines) if line and not line.startswith("#")]
     if not keys:
         raise InputError(f"{path}: no key in it; one a line is expected")
     if short := [place for place, key in enumerate(keys, start=1) if len(key) < SHORTEST_KEY]:

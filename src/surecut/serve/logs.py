@@ -3,6 +3,7 @@
 import logging
 import sys
 import time
+import traceback
 from typing import Any
 
 from surecut.extras import needed
@@ -22,8 +23,9 @@ class _Lines(logging.Formatter):
             "event": record.getMessage(),
             **getattr(record, "fields", {}),
         }
-        if record.exc_info:
-            line["exception"] = self.formatException(record.exc_info)
+        if record.exc_info and record.exc_info[0]:  # its words may repeat what was sent
+            line["kind"] = record.exc_info[0].__name__
+            line["stack"] = "".join(traceback.format_tb(record.exc_info[2]))
         return msgspec.json.encode(line).decode()
 
 

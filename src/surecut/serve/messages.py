@@ -18,11 +18,11 @@ class Message(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Query(Message):
-    """One query's candidates, in any order.
+    """One query's candidates, in any order but worst first, which is how distances come.
 
     `scores` are the retriever's, one a candidate: numbers, or as bytes the 32-bit floats themselves, little endian (in
     JSON: base64 of them). `ids` are the documents' and break ties as in calibration. `id` is the query's own, by which
-    the monitor knows it.
+    the monitor knows it: only queries that have one are sampled.
     """
 
     scores: Sequence[float] | bytes
@@ -39,12 +39,14 @@ class Queries(Message):
 class Survivors(Message):
     """Which candidates to rerank, best first: their ids, or their positions where they have none.
 
-    `fallback` says that nothing was pruned, because the certificate is not believed any more.
+    `certificate` is the digest of the one that decided, to be sent with feedback. `fallback` says that nothing was
+    pruned, because it is not believed any more.
     """
 
     survivors: Sequence[str | int]
     kept: int
     candidates: int
+    certificate: str
     fallback: bool = False
 
 
@@ -85,6 +87,7 @@ class RankedList(Message):
     documents: Sequence[Placed]
     kept: int
     candidates: int
+    certificate: str
     fallback: bool = False
 
 
@@ -95,11 +98,14 @@ class FeedbackBatch(Message):
 
 
 class Counted(Message):
-    """What became of feedback: how many records each stream counted, and how many said nothing new."""
+    """What became of feedback: how many records each stream counted, how many said nothing new, how many were about
+    lists that were served under another certificate.
+    """
 
     records: int
     counted: dict[str, int]
     known: int
+    others: int
 
 
 class Info(Message):

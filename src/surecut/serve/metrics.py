@@ -1,6 +1,10 @@
 """What Prometheus sees."""
 
+import contextlib
+
 from surecut.extras import needed
+from surecut.monitoring.standing import Standing
+from surecut.monitoring.streams import STREAMS
 
 needed("prometheus_client", "serve")
 
@@ -33,6 +37,20 @@ class Metrics:
         )
         self.believed = Gauge("surecut_believed", "1 while no alarm of the claim.", one, registry=registry)
         self.unobserved = Counter("surecut_unobserved", "Sampled queries that were not counted.", registry=registry)
+
+    def believe(self, name: str, standing: Standing | None) -> None:
+        """Show how a certificate stands; nothing of one that is not watched."""
+        if standing is None:
+            with contextlib.suppress(KeyError):
+                self.believed.remove(name)
+            for stream in STREAMS:
+                with contextlib.suppress(KeyError):
+                    self.evidence.remove(name, stream)
+            return
+        self.believed.labels(name).set(not standing.alarmed)
+        for stream in STREAMS:
+            if (evidence := getattr(standing, stream).ever) is not None:
+                self.evidence.labels(name, stream).set(evidence)
 
     def text(self) -> bytes:
         return bytes(generate_latest(self._registry))

@@ -5,6 +5,7 @@ import re
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -35,6 +36,10 @@ class Served:
     def certificate(self) -> Certificate:
         return self.stage.certificate
 
+    @cached_property
+    def digest(self) -> str:
+        return self.certificate.digest
+
     @property
     def everything(self) -> Pruner:
         """What keeps every candidate, in the retriever's order."""
@@ -47,7 +52,7 @@ class Shelf:
     def __init__(
         self, paths: dict[str, Path], load: Loader, *, any_length: bool = False, any_system: bool = False
     ) -> None:
-        self._load, self._any_length, self._any_system = load, any_length, any_system
+        self._load, self.any_length, self._any_system = load, any_length, any_system
         self._served = {name: self._read(name, path) for name, path in paths.items()}
 
     def __iter__(self) -> Iterator[Served]:
@@ -76,7 +81,7 @@ class Shelf:
 
     def _read(self, name: str, path: Path) -> Served:
         stamp = _stamp(path)
-        stage = Stage(self._load(path), finishes=True, any_length=self._any_length, any_system=self._any_system)
+        stage = Stage(self._load(path), finishes=True, any_length=self.any_length, any_system=self._any_system)
         warm = -np.arange(min(stage.certificate.depth, 64), dtype=np.float32)
         stage.certificate.keep(warm, any_length=True, any_system=True)  # loads the compiled code
         return Served(name, path, stamp, stage, time.time())
