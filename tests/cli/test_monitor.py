@@ -47,6 +47,8 @@ def test_a_certificate_that_is_not_believed_ends_with_1(watched, surecut, tmp_pa
     record = json.loads(surecut("monitor", "show", path, "--store", store, "--json").out)
     assert record["belief"] == "not believed"
     assert surecut("monitor", "restart", path, "--store", store).status == 0
+    assert surecut("monitor", "show", path, "--store", store).status == 1
+    assert surecut("monitor", "restart", path, "--store", store, "--believe-again").status == 0
     assert surecut("monitor", "show", path, "--store", store).status == 0
 
 
@@ -54,7 +56,7 @@ def test_feedback_comes_from_standard_input_too(watched, surecut):
     path, store = watched
     added = surecut("monitor", "add", path, "--feedback", "-", "--store", store, stdin=b'{"id": "a", "overlap": 1}\n')
     assert added.status == 0
-    assert "1 records: 0 for the claim, 1 for agreement" in added.err
+    assert "1 records: 0 for the claim, 1 for the agreement" in added.err
 
 
 def test_the_store_may_be_named_by_the_environment(watched, surecut, monkeypatch):

@@ -87,6 +87,15 @@ class Running:
     said: list[dict[str, Any]] = field(default_factory=list)
     port: int = 0
 
+    def __post_init__(self) -> None:
+        self.reader = threading.Thread(target=self._read, daemon=True)
+        self.reader.start()
+
+    def _read(self) -> None:
+        assert self.process.stderr is not None
+        for line in self.process.stderr:
+            self.lines.put(json.loads(line) if line.startswith("{") else {"event": "text", "text": line})
+
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}"
@@ -119,12 +128,6 @@ def start(tmp_path) -> Iterator[Callable[..., Running]]:
         running = Running(process)
         started.append(running)
 
-        def read() -> None:
-            assert process.stderr is not None
-            for line in process.stderr:
-                running.lines.put(json.loads(line) if line.startswith("{") else {"event": "text", "text": line})
-
-        threading.Thread(target=read, daemon=True).start()
         if wait:
             running.port = running.wait_for("listening")["port"]
         return running

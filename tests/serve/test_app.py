@@ -2,11 +2,13 @@
 
 import base64
 import json
+import sqlite3
 
 import msgspec
 import numpy as np
 import pytest
 
+import surecut as sc
 from surecut.monitoring.feedback import as_feedback
 from surecut.serve.limits import Limits
 from tests.serve.conftest import DEPTH, scores_of
@@ -26,7 +28,14 @@ async def test_survivors_are_those_of_the_certificate(client, certificates, syst
         answer = await service.post(PRUNE, json={"scores": scores, "ids": ids})
     kept = certificates["main"].keep(scores)
     assert answer.status_code == 200
-    assert answer.json() == {"survivors": ids[:kept], "kept": kept, "candidates": DEPTH, "fallback": False}
+    digest = certificates["main"].digest
+    assert answer.json() == {
+        "survivors": ids[:kept],
+        "kept": kept,
+        "candidates": DEPTH,
+        "certificate": digest,
+        "fallback": False,
+    }
 
 
 async def test_order_does_not_matter_and_without_ids_positions_come_back(client, certificates, system):
@@ -79,10 +88,10 @@ async def test_a_batch_is_many_queries(client, system):
     assert empty.json() == {"results": []}
 
 
-async def test_an_empty_list_keeps_nothing(client):
+async def test_an_empty_list_keeps_nothing(client, certificates):
     async with client() as service:
         answer = await service.post(PRUNE, json={"scores": [], "ids": []})
-    assert answer.json() == {"survivors": [], "kept": 0, "candidates": 0, "fallback": False}
+    assert (answer.json()["survivors"], answer.json()["kept"], answer.json()["candidates"]) == ([], 0, 0)
 
 
 @pytest.mark.parametrize(
@@ -117,6 +126,7 @@ async def test_a_form_of_a_web_page_is_no_request(client):
         for form in ("application/x-www-form-urlencoded", "text/plain", "multipart/form-data"):
             answer = await service.post(PRUNE, content=b'{"scores": []}', headers={"content-type": form})
             assert answer.status_code == 415
+        assert (await service.post(PRUNE, content=b'{"scores": []}')).status_code == 415  # a blob without a type
 
 
 @pytest.mark.parametrize("path", ["/v1/certificates/other", "/v1/certificates/other/monitor", "/v2/health", "/v1"])
@@ -146,14 +156,15 @@ async def test_feedback_is_counted_and_seen(client, system):
         first = (await service.post("/v1/certificates/main/feedback", json={"records": records})).json()
         again = (await service.post("/v1/certificates/main/feedback", json={"records": records})).json()
         monitored = (await service.get("/v1/certificates/main/monitor")).json()
-    assert first == {"records": 50, "counted": {"claim": 50, "agreement": 50, "drift": 50}, "known": 0}
+    assert first == {"records": 50, "counted": {"claim": 50, "agreement": 50, "drift": 50}, "known": 0, "others": 0}
     assert again["known"] == 50
     assert monitored["standing"]["belief"] == "believed"
     assert monitored["history"]["claim"][-1]["count"] == 50
 
 
 async def test_feedback_is_counted_whole_or_not_at_all(client):
-    records = [{"id": "fine", "measured": 1, "full": 1}, {"id": "odd", "ids": ["a", "a"], "retriever": [2, 1]}]
+    fine = [{"id": f"fine{number}", "measured": 1, "full": 1} for number in range(900)]
+    records = [*fine, {"id": "odd", "ids": ["a", "a"], "retriever": [2, 1]}]
     async with client() as service:
         answer = await service.post("/v1/certificates/main/feedback", json={"records": records})
         monitored = (await service.get("/v1/certificates/main/monitor")).json()
@@ -196,10 +207,139 @@ async def test_sampled_traffic_is_watched(client, make, system):
     async with client(service) as asked:
         for query in range(30):
             await asked.post(PRUNE, json={"scores": scores_of(system, query), "id": f"q{query}"})
-        await asked.post(PRUNE, json={"scores": scores_of(system, 0), "id": "q0"})
+        await asked.post(PRUNE, json={"scores": scores_of(system, 0), "id": "q0"})  # asked again
+        await asked.post(PRUNE, json={"scores": scores_of(system, 0)})  # might have been asked before
         tend(service)
         found = (await asked.get("/v1/certificates/main/monitor")).json()["standing"]["drift"]
     assert found["count"] == 30
+
+
+async def test_a_share_of_the_queries_is_sampled_the_same_ones_everywhere(client, make, system):
+    from surecut.serve.app import tend
+
+    found = []
+    for _ in range(2):
+        service = make(observed=0.3)
+        async with client(service) as asked:
+            for query in range(100):
+                await asked.post(PRUNE, json={"scores": scores_of(system, query), "id": f"q{query}"})
+            tend(service)
+            found.append((await asked.get("/v1/certificates/main/monitor")).json()["standing"]["drift"]["count"])
+    assert 10 < found[0] == found[1] < 60
+
+
+async def test_scores_that_were_allowed_are_watched_too(client, paths, tmp_path, system):
+    from surecut.certificate import load_certificate
+    from surecut.monitoring.store import Store
+    from surecut.serve.app import tend
+    from surecut.serve.service import Service
+    from surecut.serve.shelf import Shelf
+
+    shelf = Shelf(paths, load_certificate, any_length=True, any_system=True)
+    service = Service(shelf, store=Store(tmp_path / "monitor.db"), observed=1.0)
+    async with client(service) as asked:
+        for query in range(20):
+            scores = [1000 + score for score in scores_of(system, query)][:30]
+            await asked.post(PRUNE, json={"scores": scores, "id": f"q{query}"})
+        tend(service)
+        found = (await asked.get("/v1/certificates/main/monitor")).json()["standing"]["drift"]
+    assert found["count"] == 20
+
+
+async def test_a_store_that_does_not_answer_is_503_and_loses_nothing(client, make, system, tmp_path, monkeypatch):
+    from surecut.monitoring.store import StoreUnavailable
+    from surecut.serve.app import tend
+
+    monkeypatch.setattr("surecut.monitoring.store._PATIENCE", 0.2)
+    service = make(observed=1.0, fall_back=True)
+    with sqlite3.connect(tmp_path / "monitor.db") as other:
+        async with client(service) as asked:
+            other.execute("BEGIN IMMEDIATE")
+            record = {"id": "a", "measured": 1, "full": 1}
+            refused = await asked.post("/v1/certificates/main/feedback", json={"records": [record]})
+            pruned = await asked.post(PRUNE, json={"scores": scores_of(system), "id": "q1"})
+            with pytest.raises(StoreUnavailable):
+                tend(service)
+            other.rollback()
+            tend(service)
+            found = (await asked.get("/v1/certificates/main/monitor")).json()["standing"]
+    assert refused.status_code == 503
+    assert int(refused.headers["retry-after"]) > 0
+    assert str(tmp_path) not in refused.text
+    assert pruned.status_code == 200
+    assert found["drift"]["count"] == 1
+
+
+async def test_disbelief_outlives_a_restart_and_a_reload_but_not_another_certificate(
+    client, make, system, paths, certificates
+):
+    from surecut.monitoring.monitor import Monitor
+    from surecut.serve.app import tend
+
+    service = make(fall_back=True)
+    bad = [{"id": f"q{number}", "measured": 0, "full": 1} for number in range(300)]
+
+    async def falls_back(asked) -> bool:
+        return (await asked.post(PRUNE, json={"scores": scores_of(system)})).json()["fallback"]
+
+    async with client(service) as asked:
+        await asked.post("/v1/certificates/main/feedback", json={"records": bad})
+        seen = [await falls_back(asked)]
+        Monitor(certificates["main"], service.store).restart()
+        paths["main"].touch()
+        tend(service)
+        seen.append(await falls_back(asked))
+        certificates["top"].save(paths["main"])
+        service.shelf.reload()
+        seen.append(await falls_back(asked))  # the same digest is served as 'top', and is known
+        sc.calibrate(system, target=sc.max_drop(0.07)).save(paths["main"])
+        service.shelf.reload()
+        seen.append(await falls_back(asked))  # nobody has looked yet
+        tend(service)
+        seen.append(await falls_back(asked))
+    assert seen == [True, True, False, True, False]
+
+
+async def test_feedback_on_another_certificates_list_is_told_apart(client, make, system, paths, certificates):
+    service = make()
+    async with client(service) as asked:
+        served = (await asked.post(PRUNE, json={"scores": scores_of(system), "id": "q1"})).json()["certificate"]
+        certificates["top"].save(paths["main"])
+        service.shelf.reload()
+        record = {"id": "q1", "measured": 0, "full": 1, "certificate": served}
+        found = (await asked.post("/v1/certificates/main/feedback", json={"records": [record]})).json()
+    assert (found["counted"]["claim"], found["others"]) == (0, 1)
+
+
+async def test_halves_that_do_not_fit_are_no_mistake_of_the_services(client):
+    url = "/v1/certificates/main/feedback"
+    async with client() as asked:
+        answers = [
+            await asked.post(url, json={"records": [record]})
+            for record in (
+                {"id": "m", "reranker": [1, 2, 3]},
+                {"id": "m", "ids": ["a", "b"], "retriever": [2, 1]},
+                {"id": "n", "ids": ["a"], "retriever": [1]},
+                {"id": "m", "measured": 1, "full": 1},
+            )
+        ]
+    assert [answer.status_code for answer in answers] == [422, 422, 422, 200]
+
+
+async def test_names_of_other_sites_are_not_answered(client, make):
+    async with client(make(hosts=frozenset(("127.0.0.1", "localhost", "[::1]")))) as asked:
+        codes = [
+            (await asked.get("/v1/certificates", headers={"host": host})).status_code
+            for host in ("127.0.0.1:8000", "localhost", "[::1]:80", "rebound.example", "127.0.0.1.example:8000", "")
+        ]
+    assert codes == [200, 200, 200, 421, 421, 421]
+
+
+async def test_ids_that_come_twice_take_no_time_to_find(client, make):
+    ids = [str(place) for place in range(9_999)]
+    async with client(make()) as asked:
+        answer = await asked.post(PRUNE, json={"scores": list(range(10_000, 0, -1)), "ids": [*ids, ids[-1]]})
+    assert "'9998' is twice" in answer.json()["error"]
 
 
 async def test_metrics_tell_sizes_times_and_refusals(client, system):

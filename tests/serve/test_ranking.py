@@ -31,7 +31,7 @@ def documents(system, query: int = 0) -> list[Document]:
 
 
 def ranked(service: Service, name: str, given: list[Document]):
-    return service.rank(name, RankQuery(ASKED, given))
+    return service.rank(service.served(name), RankQuery(ASKED, given))
 
 
 def test_survivors_come_by_the_rerankers_scores(make, reranker, certificates, system):

@@ -54,7 +54,7 @@ def test_the_e_cusum_takes_long_to_cry_wolf(name, at, record_property):
     """On average at least as many observations as its level; those that never alarm here count as long as they ran."""
     level, draw = AT_THE_LEVEL[name]
     rng, repetitions, longest = np.random.default_rng(2), 60, int(20 * at)
-    levels = Levels(math.inf, at)
+    levels = Levels(1e300, at)
     lengths = np.array([_run_length(level, draw(rng, longest), levels) for _ in range(repetitions)])
     error = lengths.std(ddof=1) / math.sqrt(repetitions)
     record_property(
@@ -141,6 +141,26 @@ def test_other_traffic_is_found_soon():
     delays = [traffic_after(rng, 500, profiles_of(rng, 400, shift=0.5), 3).alarms.get("ever") for _ in range(30)]
     assert None not in delays
     assert np.median(np.array(delays, dtype=float)) < 100
+
+
+def test_lists_that_are_counted_twice_are_caught():
+    """A negative control: the same query under two ids, as a page that is loaded twice; hence one id a query."""
+    rng, repetitions = np.random.default_rng(13), 60
+    false = sum(
+        bool(traffic_after(rng, 300, [each for each in profiles_of(rng, 300) for _ in range(2)], 3).alarms)
+        for _ in range(repetitions)
+    )
+    assert exceeds(false, repetitions, 1 / LEVELS.ever)
+
+
+def test_labels_that_come_late_when_they_are_good_are_caught():
+    """A negative control: who complains is heard first; hence labels in an order that knows nothing of them."""
+    rng, repetitions, false = np.random.default_rng(14), 60, 0
+    for _ in range(repetitions):
+        losses = (rng.random(FOREVER) < 0.05).astype(float)
+        arrival = np.arange(FOREVER) + np.where(losses == 0.0, 200, 0)
+        false += "ever" in alarms(0.05, losses[np.argsort(arrival, kind="stable")].tolist())
+    assert exceeds(false, repetitions, 1 / LEVELS.ever)
 
 
 def test_ranks_among_calibration_alone_are_caught():

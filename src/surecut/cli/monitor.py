@@ -130,7 +130,7 @@ def start(
     reference = _reference(retriever, table, depth)
     monitor = Monitor(loaded, store)
     monitor.start(reference, levels=levels, floor=floor, first_look=first_look, any_length=any_length)
-    beside = "earlier traffic" if reference is None else f"{len(reference):,} queries of calibration"
+    beside = "earlier traffic" if reference is None else f"{len(reference):,} reference queries"
     err.print(f"watched in {monitor.store.name}; traffic is compared with {beside}", soft_wrap=True, markup=False)
 
 
