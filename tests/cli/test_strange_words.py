@@ -6,7 +6,7 @@ import pytest
 
 from surecut.certificate import _digest
 
-WORDS = ["[/]", "[/bold]", "[bold", "[link=http://x.example]y", "{}%s", "]]>-->*/", "$(x)`x`'\""]
+WORDS = ["[/]", "[/bold]", "[bold", "[link=http://x.example]y", "{}%s", "]]>-->*/", "$(x)`x`"]
 FIELDS = {
     "statement": lambda word: {"statement": word},
     "measure": lambda word: {"measure": word},
