@@ -27,7 +27,7 @@ def drained(file):
         pass
 
 
-@pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2])
+@pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
 def test_the_member_nearest_to_the_top_is_read(archive, method):
     path = archive(method, deep_below_a=b"far", x_a=b"near", xa=b"other")
     with opened_member(path, "a") as file:
@@ -39,9 +39,10 @@ def test_a_member_that_is_not_there_is_missing(archive):
         opened_member(archive(xa=b""), "a")
 
 
-def test_another_way_of_packing_is_refused(archive):
+@pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_another_way_of_packing_is_refused(archive, method):
     with pytest.raises(InputError, match=r"data\.zip: a is packed in a way that is not read here"):
-        opened_member(archive(zipfile.ZIP_LZMA, a=b"content"), "a")
+        opened_member(archive(method, a=b"content"), "a")
 
 
 def test_a_member_that_becomes_far_too_much_is_refused_on_the_way(archive):
