@@ -7,7 +7,7 @@ HEAVY := $(VENV)/.heavy
 MODEL := .models/ms-marco-MiniLM-L-12-v2-torch
 ROOT := $(shell test $$(id -u) = 0 || echo sudo)
 
-.PHONY: setup system demo test test-heavy lint bench bench-integrations bench-serve validity real reproduce docs clean
+.PHONY: setup system demo test test-heavy lint bench bench-integrations bench-serve fuzz validity real reproduce docs clean
 
 setup: $(STAMP)
 
@@ -44,6 +44,9 @@ lint: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+fuzz: setup $(HEAVY)  ## every reader against bytes bred by coverage, a minute each; findings are kept in build/fuzz
+	$(BIN)/python -m fuzz --seconds 60
+
 bench: setup  ## speed as ratios, in one run
 	$(BIN)/python -m benchmarks
 
@@ -68,4 +71,4 @@ docs: setup  ## the documentation, in build/docs/index.html; every warning is an
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
-	find src tests benchmarks -name __pycache__ -prune -exec rm -rf {} +
+	find src tests benchmarks fuzz -name __pycache__ -prune -exec rm -rf {} +

@@ -1,7 +1,10 @@
 """Parquet files written by hand, so that any number in them can be a lie."""
 
+import base64
 import struct
 from dataclasses import dataclass, field
+
+import pyarrow as pa
 
 BYTES, FLOAT, DOUBLE = 6, 4, 5  # physical types
 PLAIN, RLE, DELTA, DELTA_LENGTH, DELTA_BYTES, DICTIONARY = 0, 3, 5, 6, 7, 8  # encodings
@@ -141,6 +144,7 @@ class File:
     children: int | None = None
     nested: int = 0
     footer_length: int | None = None
+    arrow_schema: bytes | None = None
 
     def content(self):
         body, headers = b"PAR1", []
@@ -157,9 +161,13 @@ class File:
             (2, _LIST, listed(_STRUCT, self._schema())),
             (3, _I64, self.rows if self.claimed_rows is None else self.claimed_rows),
             (4, _LIST, listed(_STRUCT, [group] * self.groups, self.claimed_groups)),
+            (5, _LIST, None if self.arrow_schema is None else listed(_STRUCT, [self._extra()])),
         )
         length = len(footer) if self.footer_length is None else self.footer_length
         return body + footer + struct.pack("<I", length) + b"PAR1"
+
+    def _extra(self):
+        return thrift((1, _BINARY, b"ARROW:schema"), (2, _BINARY, base64.b64encode(self.arrow_schema)))
 
     def _schema(self):
         extra = [thrift((3, _I32, 0), (4, _BINARY, b"group"), (5, _I32, 1))] * self.nested
@@ -167,6 +175,15 @@ class File:
         children = len(self.columns) + bool(self.nested) if self.children is None else self.children
         root = thrift((4, _BINARY, b"root"), (5, _I32, children))
         return [root, *(column.element() for column in self.columns), *extra, *leaf]
+
+
+def arrow_schema(depth):
+    """The columns as Arrow has them, the first one inside so many others."""
+    first = pa.string()
+    for _ in range(depth):
+        first = pa.struct([("", first)])
+    others = [("doc_id", pa.string()), ("retriever", pa.float32()), ("reranker", pa.float64())]
+    return pa.schema([("query_id", first), *others]).serialize().to_pybytes()
 
 
 def _reranker(pages, **claims):
@@ -192,6 +209,7 @@ LIES = {
     "a longer schema": File(children=_MANY),
     "a negative schema": File(children=-1),
     "columns within columns without end": File(nested=200_000),
+    "an Arrow schema without end": File(arrow_schema=arrow_schema(2000)),
     "a longer footer": File(footer_length=2**32 - 1),
     "a column beyond the file": _reranker(page(_NUMBERS, 4), offset=2**40),
     "a column before the file": _reranker(page(_NUMBERS, 4), offset=-5),
@@ -227,6 +245,7 @@ LIES = {
 
 TRUTHS = {
     "a small table": File(),
+    "an Arrow schema": File(arrow_schema=arrow_schema(0)),
     "levels": _reranker(page(struct.pack("<I", 2) + run_length(1, 4) + _NUMBERS, 4), repetition=OPTIONAL),
     "a dictionary": File(constant_columns(100_000), 100_000),
     "pages": File(constant_columns(1000, 10), 1000),

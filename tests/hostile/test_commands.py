@@ -8,7 +8,7 @@ import pytest
 from tests.hostile.files import CASES, lay_out, on_disk
 from tests.hostile.limited import run_limited
 
-PEAK = 600 << 20
+PEAK = 500 << 20
 """Bytes of memory that a refusal may take; the command itself takes some 250 MB before it has read anything."""
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="limits of memory and files of zeros are Linux's")

@@ -195,3 +195,19 @@ def test_a_relative_path_in_a_variable_is_relative_to_where_the_command_runs(rec
     assert source.name == "elsewhere/small.zip"
     with pytest.raises(InputError, match=r"elsewhere/small\.zip: no such folder or zip"):
         source.qrels()
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("a = " + "[" * 10_000, "not a recipe; it is nested too deep"),
+        ("a = " + "{a=" * 4000, "not a recipe; it is nested too deep"),
+        ("a." * 2000 + "a = 1", "not a recipe; it is nested too deep"),
+        ("depth = " + "9" * 10_000, "not TOML"),
+        ("x" * 40_000, "more than 16,384 bytes"),
+    ],
+)
+def test_what_would_take_forever_is_refused(tmp_path, content, said):
+    (tmp_path / "bad.toml").write_text(content)
+    with pytest.raises(InputError, match=rf"bad\.toml: {said}"):
+        read_recipe(tmp_path / "bad.toml")

@@ -1,10 +1,12 @@
 """Records: JSON lines and Parquet give the same documents, and what is wrong is named with its line."""
 
+import bz2
 import gzip
 import json
 
 import polars as pl
 import pytest
+import zstandard
 
 from surecut import InputError
 from surecut.system.records import read_records
@@ -127,3 +129,21 @@ def test_half_of_a_surrogate_pair_is_named(written):
 def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(InputError, match=r"nowhere\.jsonl: no such file"):
         read_records(tmp_path / "nowhere.jsonl")
+
+
+def test_a_record_that_is_too_long_is_not_read(written, monkeypatch):
+    monkeypatch.setattr("surecut.system.records.LONGEST_RECORD", 100)
+    path = written(b'{"_id": "d1", "text": "x"}\n{"_id": "d2", "text": "' + b"x" * 100 + b'"}\n')
+    with pytest.raises(InputError, match=r"records\.jsonl, line 2: longer than 100 bytes"):
+        list(read_records(path))
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, zstandard.compress])
+def test_records_may_be_packed_in_any_way(written, pack):
+    assert [each.id for each in read_records(written(pack(b'{"_id": "d1", "text": "x"}\n'), "records.jsonl.packed"))]
+
+
+def test_a_file_of_parquet_without_ids_and_texts_says_what_it_has(written, tmp_path):
+    pl.DataFrame({"number": [1]}).write_parquet(tmp_path / "other.parquet")
+    with pytest.raises(InputError, match=r"other\.parquet: no column of the ones .* \(it has: number\)"):
+        list(read_records(tmp_path / "other.parquet"))

@@ -1,5 +1,7 @@
 """Run files as either stage: what the file says, no more and no less."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -8,6 +10,7 @@ from surecut.system.collection import Queries
 from surecut.system.recipe import read_recipe
 from surecut.system.rerankers import RunReranker
 from surecut.system.retrievers import RunRetriever, ready
+from surecut.system.runs import RunFile
 from surecut.system.scoring import score
 from surecut.system.topk import Hits
 from tests.system.making import store
@@ -149,3 +152,9 @@ def test_another_run_of_the_same_system_is_another_table(scored, runs, recipe, t
     path.write_text(path.read_text().replace(" t\n", " again\n"))
     with pytest.raises(InputError, match="was begun with another runs"):
         score(read_recipe(recipe(**named)), tmp_path / "table")
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="needs a device without end")
+def test_a_device_without_end_is_no_run():
+    with pytest.raises(InputError, match="/dev/zero: is not a file"):
+        _ = RunFile(Path("/dev/zero")).content

@@ -63,7 +63,9 @@ def check(
             f"{unit}{shown(found.estimate)}, 90% interval {_between(*found.interval, shown)} "
             f"(claimed: {shown(found.claimed)}), {found.queries:,} queries",
         )
-        rows.add_row(loaded.measure, f"{found.mean_full:.4f} with everything reranked, {found.mean_pruned:.4f} pruned")
+        rows.add_row(
+            Text(loaded.measure), f"{found.mean_full:.4f} with everything reranked, {found.mean_pruned:.4f} pruned"
+        )
         tail = found.kept_quantiles
         rows.add_row(
             "kept",

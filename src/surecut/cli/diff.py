@@ -39,6 +39,7 @@ def diff(
     ] = None,
     json: o.Json = False,
 ) -> None:
+    from rich.markup import escape
     from rich.table import Column, Table
 
     from surecut.cli.loading import load, refuse_two_pipes
@@ -61,10 +62,10 @@ def diff(
     else:
         table = Table(Column(no_wrap=True), "old", "new", "change", box=None, pad_edge=False)
         for name, (was, is_now) in changed.items():
-            table.add_row(name, _cell(was), _cell(is_now), _change(was, is_now))
+            table.add_row(*map(escape, (name, _cell(was), _cell(is_now), _change(was, is_now))))
         out.print(table)
     for reason in reasons:
-        out.print(f"[red]setback:[/] {reason}", soft_wrap=True)
+        out.print(f"[red]setback:[/] {escape(reason)}", soft_wrap=True)
     if gates and not reasons:
         out.print("[green]no setback:[/] the new one claims no less, and stays within the limits", soft_wrap=True)
     raise typer.Exit(1 if reasons else 0)

@@ -92,7 +92,7 @@ def print_certificate(certificate: Certificate, ms_per_pair: float | None = None
     tail = facts["kept_quantiles"]
     rows.add_row("", f"p50 {tail['p50']:,}   p95 {tail['p95']:,}   p99 {tail['p99']:,}")
     rows.add_row(
-        certificate.measure,
+        Text(certificate.measure),
         f"{facts['mean_full']:.4f} with everything reranked, {facts['mean_pruned']:.4f} pruned "
         f"(losses alone: {facts['mean_loss_only']:.4f})",
     )
@@ -104,8 +104,10 @@ def print_certificate(certificate: Certificate, ms_per_pair: float | None = None
     if certificate.tune is not None:
         rows.add_row(
             "tuned on",
-            f"{certificate.tune['queries']:,} queries ({certificate.tune['source']}): "
-            f"{', '.join(certificate.tune['for'])}",
+            Text(
+                f"{certificate.tune['queries']:,} queries ({certificate.tune['source']}): "
+                f"{', '.join(certificate.tune['for'])}"
+            ),
         )
     if ms_per_pair is not None:
         full, pruned = facts["mean_candidates"] * ms_per_pair, certificate.mean_kept * ms_per_pair

@@ -105,4 +105,4 @@ def _explain(statement: str, ranking: "Ranking") -> None:
     times = "   ".join(f"{step} {1000 * seconds:,.1f} ms" for step, seconds in ranking.seconds.items())
     out.print(f"kept   {ranking.kept:,} of {ranking.candidates:,}: {ranking.why}", soft_wrap=True)
     out.print(f"time   {times}")
-    out.print(f"claim  {statement}", soft_wrap=True)
+    out.print(f"claim  {statement}", soft_wrap=True, markup=False)

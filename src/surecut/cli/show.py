@@ -40,7 +40,7 @@ def show(
         holds = loaded.status in ("certified", "relaxed-target")
         out.print("[bold]It holds as long as[/]" if holds else "[bold]One that certifies would hold as long as[/]")
         for assumption in loaded.assumptions:
-            out.print(f"- {assumption}")
+            out.print(f"- {assumption}", markup=False)
         out.print(f"digest {loaded.digest}, data {loaded.calibration['fingerprint']}", style="dim")
         out.print(f"signature: {signer_in_words(loaded)}", style="dim")
 

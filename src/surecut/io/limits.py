@@ -16,8 +16,8 @@ LONGEST_RECORD = 64 << 20
 LARGEST_DOCUMENT = 1 << 20
 """Bytes of a certificate or of a file of keys; real ones have a few thousand."""
 
-LARGEST_RECIPE = 32 << 10
-"""Bytes of a recipe; real ones have one thousand, and reading TOML can take time that grows with the square."""
+LARGEST_RECIPE = 16 << 10
+"""Bytes of a recipe; real ones have one thousand, and keys of TOML take time and room that grow with the square."""
 
 LARGEST_DESCRIPTION = 16 << 20
 """Bytes of a table's meta.json, which may hold whatever its maker thought of."""

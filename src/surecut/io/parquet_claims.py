@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from surecut.errors import InputError
+from surecut.io.arrow_schema import refuse_deep_schema
 from surecut.io.limits import most_unpacked
 from surecut.io.thrift import Malformed, Reader, Source, Struct
 from surecut.memory import refuse_beyond_memory
@@ -17,7 +18,6 @@ from surecut.memory import refuse_beyond_memory
 _MAGIC = b"PAR1"
 _TAIL = 8  # the footer's length and the magic bytes
 _LARGEST_FOOTER = 16 << 20
-_LARGEST_ARROW_SCHEMA = 256 << 10
 _DEEPEST_COLUMN = 100
 _LEAST_ENTRY = 2  # bytes of a dictionary's entry: a half-precision number
 _BYTES_A_VALUE = 16  # a string's place in memory; numbers take 8
@@ -27,6 +27,7 @@ _DATA, _INDEX, _DICTIONARY, _DATA_V2 = range(4)  # kinds of pages
 # The fields that are looked at, by their numbers in Parquet's definition.
 _SCHEMA, _ROWS, _GROUPS, _EXTRAS = 2, 3, 4, 5  # of the footer
 _REPETITION, _NAME, _CHILDREN = 3, 4, 5  # of an element of the schema
+_KEY, _VALUE = 1, 2  # of what else the footer holds
 _CHUNKS, _GROUP_ROWS = 1, 3  # of a group of rows
 _HEADER = 3  # of a chunk, the values of a column in a group
 _VALUES, _PACKED, _DATA_AT, _DICTIONARY_AT = 5, 7, 9, 11  # of its header
@@ -42,7 +43,7 @@ _FOOTER = {
         _CHUNKS: {_HEADER: dict.fromkeys((_VALUES, _PACKED, _DATA_AT, _DICTIONARY_AT))},
         _GROUP_ROWS: None,
     },
-    _EXTRAS: {1: None, 2: None},
+    _EXTRAS: {_KEY: None, _VALUE: None},
 }
 _PAGE = {
     **dict.fromkeys((_KIND, _PAGE_UNPACKED, _PAGE_PACKED)),
@@ -124,8 +125,8 @@ def _read_footer(content: Source) -> tuple[int, Struct]:
         raise Malformed(f"a footer of {length:,} bytes")
     footer = Reader(content, start, len(content) - _TAIL).struct(_FOOTER)
     for pair in _structs(footer, _EXTRAS, needed=False):
-        if pair.get(1) == b"ARROW:schema" and len(pair.get(2, b"")) > _LARGEST_ARROW_SCHEMA:
-            raise Malformed(f"an Arrow schema of {len(pair[2]):,} bytes")
+        if pair.get(_KEY) == b"ARROW:schema" and isinstance(pair.get(_VALUE), bytes):
+            refuse_deep_schema(pair[_VALUE])
     return start, footer
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from surecut.errors import InputError
 from surecut.io.unpacking import Bounded
 
-_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2)
+_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # of the others zipfile unpacks gigabytes in one step
 
 
 def opened_member(path: Path, member: str) -> io.BufferedReader:

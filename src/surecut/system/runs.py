@@ -37,6 +37,8 @@ class RunFile:
     @cached_property
     def content(self) -> str:
         """A hash of the file."""
+        if self.run.exists() and not self.run.is_file():  # a device may have no end
+            raise InputError(f"{self.run}: is not a file")
         try:
             with self.run.open("rb") as file:
                 return hashlib.file_digest(file, "blake2b").hexdigest()
