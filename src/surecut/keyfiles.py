@@ -68,6 +68,8 @@ def write_new_key(path: str | Path) -> tuple[PublicKey, Path]:
     for each in (private, public):
         if os.path.lexists(each):
             raise InputError(f"{each}: is there already, and keys are not overwritten: name another file")
+    if os.environ.get(PASSPHRASE) == "":
+        raise InputError(f"{PASSPHRASE} is set, and empty: give a passphrase, or unset it for a key without one")
     form, key, passphrase = _forms(), _ed25519().Ed25519PrivateKey.generate(), os.environ.get(PASSPHRASE, "").encode()
     closed = form.BestAvailableEncryption(passphrase) if passphrase else form.NoEncryption()
     shown = key.public_key()
@@ -112,6 +114,11 @@ def _read(path: str | Path) -> bytes:
 def _create(path: Path, content: bytes, mode: int) -> None:
     try:
         with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
-            file.write(content)
+            try:
+                file.write(content)
+                file.flush()
+            except OSError:
+                path.unlink()  # half a key would stand in the way of a whole one
+                raise
     except OSError as error:
         raise InputError(f"{path}: cannot be written ({error.strerror})") from None

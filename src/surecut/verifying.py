@@ -118,6 +118,8 @@ def verify(
     Raises:
         InputError: It cannot be told: too few queries, no judgements, something is needed that was not given.
     """
+    if max_keep is not None and certificate.status != "abstained":
+        raise InputError("the certificate records whether it has a cap: leave out --max-keep (max_keep=)")
     deep, other = data.cut(depth), None if tune is None else tune.cut(depth)
     given = Given(deep, other, tune_fraction, max_keep, loss, measure)
     size = None if keep is None and budget is None else size_asked(keep, budget)

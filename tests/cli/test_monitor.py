@@ -1,5 +1,6 @@
 """surecut monitor and surecut recalibrate, as typed."""
 
+import gzip
 import json
 
 import pytest
@@ -30,6 +31,9 @@ def test_from_start_to_a_new_certificate(systems, watched, surecut, tmp_path):
         "recalibrate", path, "--store", store, "-o", str(tmp_path / "new.json"), "--data", str(tmp_path / "data")
     )
     assert new.status in (0, 4)
+    again = surecut("recalibrate", path, "--store", store, "--data", str(tmp_path / "data"))
+    assert again.status == 2
+    assert "name a new folder" in again.err
     made = sc.load_certificate(tmp_path / "new.json")
     assert made.calibration["look"] >= 1
     assert sc.read_table(tmp_path / "data").fingerprint() == made.calibration["fingerprint"]
@@ -50,6 +54,15 @@ def test_a_certificate_that_is_not_believed_ends_with_1(watched, surecut, tmp_pa
     assert surecut("monitor", "show", path, "--store", store).status == 1
     assert surecut("monitor", "restart", path, "--store", store, "--believe-again").status == 0
     assert surecut("monitor", "show", path, "--store", store).status == 0
+
+
+def test_feedback_may_be_packed(watched, surecut, tmp_path):
+    path, store = watched
+    (tmp_path / "feedback.jsonl.gz").write_bytes(gzip.compress(b'{"id": "a", "overlap": 1}\n'))
+    added = surecut("monitor", "add", path, "--feedback", "feedback.jsonl.gz", "--store", store)
+    assert added.status == 0
+    assert "watched from here on" in added.err
+    assert "1 records" in added.err
 
 
 def test_feedback_comes_from_standard_input_too(watched, surecut):

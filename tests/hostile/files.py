@@ -266,7 +266,22 @@ COLLECTIONS = {
     ),
 }
 
-CASES = {**RUNS, **GROUPS, **CERTIFICATES, **TABLES, **COLLECTIONS}
+ADD = "monitor add cert.json --feedback feedback.jsonl"
+AT_WORK = {
+    "feedback of one line": Case(sparse("feedback.jsonl"), ADD, "feedback.jsonl, line 1: longer than"),
+    "feedback of zeros": Case(None, "monitor add cert.json --feedback -", "line 1: longer than", "/dev/zero"),
+    "deep feedback": Case(content("feedback.jsonl", b'{"id":' + b"[" * 1_000_000), ADD, "feedback.jsonl, line 1: "),
+    "a store of gigabytes": Case(sparse("monitor.db"), "monitor show cert.json --store monitor.db", "monitor.db"),
+    "a store of noise": Case(
+        content("monitor.db", b"SQLite format 3\0" + bytes(range(256)) * 64),
+        "monitor show cert.json --store monitor.db",
+        "monitor.db",
+    ),
+    "keys of zeros": Case(None, "--trusted-keys /dev/zero show cert.json", "/dev/zero: more than 1,048,576 bytes"),
+    "keys of a service of zeros": Case(None, "serve cert.json --api-key-file /dev/zero", "/dev/zero: more than"),
+}
+
+CASES = {**RUNS, **GROUPS, **CERTIFICATES, **TABLES, **COLLECTIONS, **AT_WORK}
 
 
 def on_disk(folder: Path) -> int:

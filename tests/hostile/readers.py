@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+import msgspec
 import polars as pl
 import zstandard
 
@@ -25,6 +26,14 @@ from surecut.io.plain_json import parse_json
 from surecut.io.table import as_parquet, judgements, read_meta, to_frame
 from surecut.io.trec import read_qrels, read_run
 from surecut.io.unpacking import DAMAGED, text_lines, unpacked
+from surecut.keyfiles import read_private_key, read_public_keys, write_new_key
+from surecut.monitoring.feedback import Feedback, read_feedback
+from surecut.monitoring.monitor import Monitor
+from surecut.monitoring.store import Store
+from surecut.monitoring.streams import STREAMS
+from surecut.serve import messages
+from surecut.serve.limits import read_keys
+from surecut.signing import sign
 from surecut.system.recipe import read_recipe
 from surecut.system.records import read_records
 from surecut.system.sources import Beir
@@ -163,6 +172,81 @@ def _beir(path: Path) -> object:
     return answers
 
 
+def _feedback(path: Path) -> object:
+    with path.open("rb") as file:
+        return list(read_feedback(file, str(path)))
+
+
+def _messages(path: Path) -> object:
+    """Whatever is sent to the service, as JSON and as MessagePack."""
+    answers: list[object] = []
+    for kind in (messages.Query, messages.Queries, messages.RankQuery, messages.FeedbackBatch):
+        for form in messages.MEDIA_TYPES:
+            try:
+                answers.append(messages.decoded(path.read_bytes(), form, kind))
+            except messages.Malformed as error:
+                answers.append(one_sentence(InputError(str(error))))
+    return answers
+
+
+def _store(path: Path) -> object:
+    """A database that somebody else wrote, or that was damaged; the fuzzer's bytes are all of it."""
+    monitor = Monitor(certificates()[0], Store(path, create=False))
+    try:
+        monitor.add([Feedback("more", measured=0.5, full=0.5)])
+        return monitor.standing(), [monitor.history(stream) for stream in STREAMS]
+    finally:
+        monitor.store.close()
+
+
+def _stores() -> list[bytes]:
+    with tempfile.TemporaryDirectory() as folder:
+        monitor = Monitor(certificates()[0], Path(folder) / "monitor.db")
+        monitor.start(data())
+        monitor.add_data(data())
+        with monitor.store.writing() as connection:
+            connection.exec_driver_sql("DELETE FROM surecut_feedback WHERE complete > 3")
+        monitor.store.close()
+        return [(Path(folder) / "monitor.db").read_bytes()]
+
+
+def _as_msgpack(content: bytes) -> bytes:
+    return msgspec.msgpack.encode(msgspec.json.decode(content))
+
+
+def _keys() -> list[bytes]:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "key.pem"
+        write_new_key(path)
+        return [path.read_bytes(), path.with_suffix(".pub.pem").read_bytes()]
+
+
+def _signed() -> list[bytes]:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "key.pem"
+        write_new_key(path)
+        return [sign(certificates()[0], path).to_json().encode()]
+
+
+def _key(path: Path) -> object:
+    answers: list[object] = []
+    for read in (read_private_key, read_public_keys, read_keys):
+        try:
+            answers.append(read(path))
+        except InputError as error:
+            answers.append(one_sentence(error))
+    return answers
+
+
+FEEDBACK = b"""{"id": "q1", "ids": ["a", "b"], "retriever": [2, 1.5], "reranker": [0.1, 0.2], "judgements": {"a": 1}}
+{"id": "q2", "measured": 0.5, "full": 1, "overlap": 0.25, "certificate": "0123"}
+"""
+MESSAGES = [
+    b'{"scores": [2, 1.5], "ids": ["a", "b"], "id": "q"}',
+    b'{"queries": [{"scores": "AACAPw=="}]}',
+    b'{"query": "q", "documents": [{"id": "a", "score": 1, "text": "t"}]}',
+    b'{"records": [{"id": "q", "measured": 1, "full": 1}]}',
+]
 RUN = b"q1 Q0 a 1 3.5 bm25\nq1 Q0 b 2 2.5 bm25\nq2\tQ0\ta\t1\t-1.5e0\tbm25\r\n\nq2 Q0 c 2 -2.5 na\xc3\xafve\n"
 QRELS = b"q1 0 a 1\nq1 0 b -1\nq2 0 c 2\n"
 BEIR_QRELS = b"query-id\tcorpus-id\tscore\nq1\ta\t1\nq2\tc\t2\n"
@@ -232,4 +316,9 @@ TARGETS = {
     "records": Target(lambda path: list(read_records(path)), lambda: _packed(RECORDS), "corpus.jsonl"),
     "parquet-records": Target(lambda path: list(read_records(path)), _corpus, "corpus.parquet"),
     "zip": Target(_beir, _zips, "data.zip"),
+    "signature": Target(_load_and_work, _signed),
+    "keys": Target(_key, lambda: [*_keys(), b"a-key-of-enough-letters\n"]),
+    "feedback": Target(_feedback, lambda: [FEEDBACK]),
+    "messages": Target(_messages, lambda: [*MESSAGES, *(_as_msgpack(each) for each in MESSAGES)]),
+    "store": Target(_store, _stores, "monitor.db"),
 }

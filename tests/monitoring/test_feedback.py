@@ -26,7 +26,7 @@ def test_a_line_is_a_record_and_an_empty_one_is_none():
     [
         (b'{"measured": 1}', "missing required field 'id'"),
         (b'{"id": ""}', "length >= 1"),
-        (b'{"id": "a\\u0000b"}', "no database keeps"),
+        (b'{"id": "a\\u0000b"}', "matching regex"),
         (b'{"id": "a", "score": 1}', "unknown field 'score'"),
         (b'{"id": "a", "measured": 1.5}', "<= 1"),
         (b'{"id": "a", "measured": NaN}', "malformed"),

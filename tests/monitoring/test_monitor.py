@@ -289,6 +289,18 @@ def test_groups_cannot_be_watched_query_by_query(system, place):
         Monitor(grouped, place)
 
 
+def test_what_was_counted_before_a_fault_is_said(monitor, system):
+    bad = msgspec.structs.replace(next(iter(as_feedback(system[1]))), ids=["a"] * 40)
+    with pytest.raises(InputError, match="the 10 records before were counted"):
+        monitor.add([*figures(12), bad], together=10)
+    assert monitor.standing().claim.count == 10
+
+
+def test_only_what_is_watched_can_be_restarted(monitor):
+    with pytest.raises(InputError, match="not watched yet"):
+        monitor.restart()
+
+
 def test_a_batch_may_be_counted_whole(monitor, system):
     records = [*figures(700), msgspec.structs.replace(next(iter(as_feedback(system[1]))), ids=["a"] * 40)]
     with pytest.raises(InputError, match="twice"):

@@ -48,7 +48,7 @@ def test_a_password_is_not_repeated(postgres):
 
 
 def test_memory_is_no_place_for_what_is_to_survive():
-    for place in ("sqlite://", "sqlite:///:memory:"):
+    for place in ("sqlite://", "sqlite:///:memory:", "", ":memory:", "sqlite:///x.db?mode=memory"):
         with pytest.raises(InputError, match="to survive"):
             Store(place)
 
@@ -62,6 +62,15 @@ def test_the_file_is_its_owners_alone(tmp_path):
     with store.writing() as connection:
         connection.exec_driver_sql("CREATE TABLE more (x)")
     assert {stat.S_IMODE(each.stat().st_mode) for each in tmp_path.glob("monitor.db*")} == {0o600}
+
+
+def test_a_file_that_was_removed_takes_nothing_more(certificate, tmp_path):
+    monitor = Monitor(certificate, tmp_path / "monitor.db")
+    monitor.start()
+    for path in tmp_path.glob("monitor.db*"):
+        path.unlink()
+    with pytest.raises(StoreUnavailable, match="removed or replaced"):
+        monitor.add([Feedback("a", measured=1.0, full=1.0)])
 
 
 def test_another_database_is_left_as_it_is(tmp_path):

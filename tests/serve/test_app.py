@@ -129,6 +129,22 @@ async def test_a_form_of_a_web_page_is_no_request(client):
         assert (await service.post(PRUNE, content=b'{"scores": []}')).status_code == 415  # a blob without a type
 
 
+async def test_the_query_that_refuses_a_batch_is_named(client, system):
+    queries = [{"scores": scores_of(system)}, {"scores": scores_of(system)}, {"scores": [1.0, 0.5]}]
+    async with client() as service:
+        unnamed = await service.post(f"{PRUNE}/batch", json={"queries": queries})
+        named = await service.post(f"{PRUNE}/batch", json={"queries": [{**queries[2], "id": "short"}]})
+    assert unnamed.json()["error"].startswith("query '2': a list of 2 candidates")
+    assert named.json()["error"].startswith("query 'short': ")
+
+
+async def test_an_id_that_no_database_keeps_is_malformed_whether_sampled_or_not(client, make, system):
+    for observed in (0.0, 1.0):
+        async with client(make(observed=observed)) as service:
+            answer = await service.post(PRUNE, json={"scores": scores_of(system), "id": "a\0b"})
+        assert answer.status_code == 400
+
+
 @pytest.mark.parametrize("path", ["/v1/certificates/other", "/v1/certificates/other/monitor", "/v2/health", "/v1"])
 async def test_what_is_not_there_is_404(client, path):
     async with client() as service:
@@ -409,6 +425,14 @@ async def test_a_client_that_asks_too_often_waits(client):
     assert [answer.status_code for answer in codes].count(429) >= 2
     assert health == [200] * 6
     assert int(next(answer for answer in codes if answer.status_code == 429).headers["retry-after"]) >= 1
+
+
+async def test_guessing_keys_is_limited_too(client):
+    async with client(keys=("a long enough key",), limits=Limits(rate=3.0)) as service:
+        codes = [(await service.get("/v1/certificates")).status_code for _ in range(8)]
+        right = await service.get("/v1/certificates", headers={"x-api-key": "a long enough key"})
+    assert codes.count(429) >= 3
+    assert right.status_code == 200
 
 
 async def test_the_openapi_document_describes_every_route(client):

@@ -1,5 +1,7 @@
 """Certificates by name; files that change while they are served."""
 
+import os
+
 import pytest
 
 import surecut as sc
@@ -55,6 +57,32 @@ def test_a_broken_file_is_refused_and_the_old_one_stays(shelf, paths, certificat
     paths["main"].write_text(before)
     (mended,) = shelf.reload()
     assert mended.problem is None
+
+
+def test_a_pipe_in_a_files_place_is_not_waited_for(shelf, paths):
+    paths["main"].unlink()
+    os.mkfifo(paths["main"])
+    (found,) = shelf.reload()
+    assert "not a file that can be read again" in found.problem
+
+
+def test_what_was_refused_for_a_passing_reason_is_tried_again(paths):
+    reasons = ["the keys are not there"]
+
+    def load(path):
+        if reasons and not first:
+            raise InputError(reasons[0])
+        return load_certificate(path)
+
+    first = [True]
+    shelf = Shelf(paths, load)
+    first.clear()
+    paths["main"].touch()
+    assert [each.problem for each in shelf.reload()] == ["the keys are not there"]
+    assert shelf.reload() == []
+    reasons.clear()
+    assert [each.problem for each in shelf.reload()] == [None]
+    assert shelf.reload() == []
 
 
 def test_a_file_that_is_broken_at_the_start_is_an_error(paths):

@@ -156,6 +156,7 @@ def add(
     if (feedback is None) == (retriever is None and table is None):
         raise InputError("give the feedback as --feedback JSONL, as --retriever RUN, or as --table DIR")
     monitor = Monitor(load(certificate), store)
+    is_new = not monitor.standing().period
     if feedback is not None:
         with working("counting"):
             added = monitor.add(_records(feedback))
@@ -167,6 +168,9 @@ def add(
         print_json(asdict(added))
     else:
         err.print(_counted(added), style="dim", soft_wrap=True)
+    if is_new:
+        others = "with others it begins by surecut monitor start, before any feedback"
+        err.print(f"it is watched from here on, with the usual settings; {others}", style="dim", soft_wrap=True)
 
 
 def show(certificate: o.CertificatePath, store: o.StorePlace = DEFAULT_STORE, json: o.Json = False) -> None:
@@ -221,6 +225,7 @@ def _reference(retriever: str | None, table: str | None, depth: int | None) -> "
 
 def _records(path: str) -> "Iterator[Feedback]":
     from surecut.io.piped import standard_input
+    from surecut.io.unpacking import DAMAGED, unpacked
     from surecut.monitoring.feedback import read_feedback
 
     if path == "-":
@@ -229,9 +234,9 @@ def _records(path: str) -> "Iterator[Feedback]":
         return
     try:
         with open(path, "rb") as file:
-            yield from read_feedback(file, path)
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror or error}") from None
+            yield from read_feedback(unpacked(file, path), path)
+    except DAMAGED as error:
+        raise InputError(f"{path}: {getattr(error, 'strerror', None) or error}") from None
 
 
 def _counted(added: "Added") -> str:

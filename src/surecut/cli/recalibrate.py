@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from surecut.cli import options as o
+from surecut.errors import InputError
 from surecut.monitoring import DEFAULT_STORE
 
 HELP = """A new certificate from the fresh feedback of a monitored one, with the same claim, measure and rule.
@@ -15,7 +16,7 @@ complete queries and has delta / 2^i, so that all looks together keep the confid
 
 Example: surecut recalibrate cert.json --store monitor.db -o new.json
 
-Exit status: as of calibrate.
+Exit status: as of calibrate; 2 also where too few complete queries have come in.
 """
 
 
@@ -58,6 +59,8 @@ def recalibrate(
         refuse_overwriting(output, certificate)
     if data is not None:
         refuse_no_folder(data)
+        if data.exists() and any(data.iterdir()):
+            raise InputError(f"{data}: there is something in it already: name a new folder")
     monitor = Monitor(load(certificate), Store(store, create=False))
     with working("calibrating"):
         found, queries = recalibrating.recalibrate(monitor, look, tune_fraction=tune_fraction)

@@ -31,8 +31,7 @@ def print_standing(standing: Standing, histories: Mapping[str, Sequence[Point]])
     levels = standing.levels
     out.print(
         f"alarm at {levels.ever:g} (at most {1 / levels.ever:.3g} false alarms ever, for each row) and at "
-        f"{levels.recent:g} for recent evidence; period {standing.period}, "
-        f"since {time.strftime('%Y-%m-%d %H:%M', time.localtime(standing.started))}",
+        f"{levels.recent:g} for recent evidence; {_since(standing)}",
         style="dim",
     )
     if standing.looks:
@@ -40,6 +39,12 @@ def print_standing(standing: Standing, histories: Mapping[str, Sequence[Point]])
         out.print(f"looks taken for a recalibration: {taken}", style="dim")
     for advice in standing.advice:
         out.print(f"- {advice}", soft_wrap=True)
+
+
+def _since(standing: Standing) -> str:
+    if not standing.period:
+        return "not watched yet"
+    return f"period {standing.period}, since {time.strftime('%Y-%m-%d %H:%M', time.localtime(standing.started))}"
 
 
 def _evidence(value: float | None) -> str:

@@ -231,9 +231,10 @@ def _numbers(scores: Any, names: Sequence[str] | None, where: str, documents: in
     if not finite.all():
         place = int(np.argmin(finite))
         called = "" if names is None else f" ('{names[place]}')"
+        found = given[place].item() if isinstance(given[place], np.generic) else given[place]
         raise InputError(
-            f"document {place}{called} has no first-stage score but {given[place]!r}: the certificate needs the "
-            f"retriever's score of every document, {where}"
+            f"document {place}{called} has no first-stage score but {found!r}: the certificate needs the retriever's "
+            f"score of every document, {where}"
         )
     return numbers
 

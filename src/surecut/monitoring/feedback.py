@@ -15,7 +15,8 @@ import msgspec  # noqa: E402
 
 Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 Grade = Annotated[int, msgspec.Meta(ge=-(2**31), lt=2**31)]
-Name = Annotated[str, msgspec.Meta(min_length=1, max_length=512)]
+Name = Annotated[str, msgspec.Meta(min_length=1, max_length=512, pattern="^[^\\x00]*$")]
+"""An id, without the one character that databases do not keep."""
 
 
 class Feedback(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):

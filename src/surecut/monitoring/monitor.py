@@ -20,7 +20,7 @@ from surecut.monitoring.looks import Look, looks_reached, queries_of
 from surecut.monitoring.measuring import Gauge, Reading, as_candidates
 from surecut.monitoring.settings import Settings
 from surecut.monitoring.standing import Point, Standing, standing_of
-from surecut.monitoring.store import Connection, KeptFeedback, Period, Store
+from surecut.monitoring.store import Connection, KeptFeedback, Period, Store, StoreUnavailable
 from surecut.monitoring.streams import STREAMS, USUAL_LEVELS, Levels, Mean, State, Traffic
 from surecut.targets import Agreement
 
@@ -119,8 +119,11 @@ class Monitor:
         what made its claim false was mended.
         """
         with self.store.writing() as connection:
-            before = self._held(connection)
-            old, ended = Settings.from_json(before.settings), State.from_json(before.state)
+            kept.take_turns(connection, self._digest)
+            before = kept.latest(connection, self._digest)
+            if before is None:
+                raise InputError(f"{self.store.name}: this certificate is not watched yet: start it first")
+            old, ended = self._read(before)
             lengths = old.any_length if any_length is None else any_length
             settings, state = self._fresh(
                 self._beside(reference, lengths)
@@ -141,8 +144,15 @@ class Monitor:
         counts.
         """
         done, rest = NOTHING, iter(records)
-        while some := list(islice(rest, together)):
-            done += self._add(some)
+        try:
+            while some := list(islice(rest, together)):
+                done += self._add(some)
+        except InputError as error:
+            if not done.records:
+                raise
+            before = f"the {done.records:,} records before were counted, and sending them again counts nothing twice"
+            kind = StoreUnavailable if isinstance(error, StoreUnavailable) else InputError
+            raise kind(f"{error.sentence} ({before})") from None
         return done
 
     def add_data(self, data: Candidates) -> Added:
@@ -161,8 +171,8 @@ class Monitor:
         with self.store.reading() as connection:
             period = kept.latest(connection, self._digest) or self._unstarted()
             looks = kept.looks_taken(connection, period.id)
-        settings = Settings.from_json(period.settings)
-        target, state = self._gauge(settings).target, State.from_json(period.state)
+        settings, state = self._read(period)
+        target = self._gauge(settings).target
         return standing_of(self.certificate, target, state, settings, period, looks)
 
     def history(self, stream: str, points: int = 400) -> list[Point]:
@@ -178,7 +188,8 @@ class Monitor:
             period = kept.latest(connection, self._digest)
             if period is None:
                 raise InputError(f"{self.store.name}: nothing has come in for this certificate")
-            first, complete = Settings.from_json(period.settings).first_look, State.from_json(period.state).complete
+            settings, state = self._read(period)
+            first, complete = settings.first_look, state.complete
             reached = looks_reached(complete, first)
             number = reached if number is None else number
             if not 1 <= number <= reached:
@@ -242,6 +253,13 @@ class Monitor:
             period = kept.begin(connection, self._digest, first.settings, first.state)
         return period
 
+    def _read(self, period: Period) -> tuple[Settings, State]:
+        """What a period's row says."""
+        try:
+            return Settings.from_json(period.settings), State.from_json(period.state)
+        except (LookupError, TypeError, ValueError, AttributeError):
+            raise InputError(f"{self.store.name}: damaged, or not a monitor's; restore it, or begin another") from None
+
     def _gauge(self, settings: Settings) -> Gauge:
         return Gauge(self.certificate, settings.top, settings.any_length)
 
@@ -252,7 +270,7 @@ class Monitor:
             stale = kept.known_earlier(connection, period, _ids(own))
             fresh = [each for each in own if each.id not in stale]
             told = entries(fresh, kept.known_feedback(connection, period.id, _ids(fresh)))
-            gauge = self._gauge(Settings.from_json(period.settings))
+            gauge = self._gauge(self._read(period)[0])
             readings = gauge.read([each.told for each in told])
             found = {entry.told.id: reading for entry, reading in zip(told, readings, strict=True)}
             news = [entry for entry in told if entry.news]
@@ -269,7 +287,7 @@ class Monitor:
         self, connection: Connection, period: Period, found: Mapping[str, Reading], news: Sequence[Entry] = ()
     ) -> list[dict[str, Any]]:
         """Count what was not counted before, keep what is new, and write down the state after it."""
-        settings, state = Settings.from_json(period.settings), State.from_json(period.state)
+        settings, state = self._read(period)
         names = list(found)
         counted = kept.counted(connection, period.id, names)
         rows = [row for name in names for row in observe(name, found[name], counted, state, settings)]

@@ -110,8 +110,10 @@ class Store:
         self._one_file = url.get_backend_name() == "sqlite"
         self.name = str(url.database) if self._one_file else url.render_as_string()
         self._turn = threading.Lock()  # SQLite has one writer: those of this process wait here, not for a connection
+        self._file: tuple[int, int] | None = None
         if self._one_file:
             _make_file(Path(self.name), create)
+            self._file = _identity(self.name)
         self._engine = _engine(url)
         with self._connected(writes=create) as connection:
             if create:
@@ -127,6 +129,8 @@ class Store:
     @contextmanager
     def writing(self) -> Iterator[Connection]:
         """A transaction: all of it, or nothing if it is left by an error."""
+        if self._file is not None and _identity(self.name) != self._file:  # what is open would be lost at the end
+            raise StoreUnavailable(f"the monitor's database {self.name} was removed or replaced: start again with it")
         with self._turn if self._one_file else nullcontext(), self._connected(writes=True) as connection:
             yield connection
 
@@ -146,7 +150,7 @@ class Store:
 def _url(place: str | Path) -> sa.URL:
     text = str(place)
     if "://" not in text:
-        return sa.URL.create("sqlite", database=text)
+        return _file_url(sa.URL.create("sqlite", database=text))
     try:
         url = sa.make_url(text)
     except (sa.exc.ArgumentError, ValueError):
@@ -157,9 +161,22 @@ def _url(place: str | Path) -> sa.URL:
         return url.set(drivername="postgresql+psycopg")
     if kind != "sqlite":
         raise InputError(f"the monitor's database is SQLite or PostgreSQL, not {kind}")
-    if url.database in (None, "", ":memory:"):
-        raise InputError("the monitor's database is to survive: name a file, not memory")
+    return _file_url(url)
+
+
+def _file_url(url: sa.URL) -> sa.URL:
+    if url.database in (None, "", ":memory:") or url.query:
+        raise InputError("the monitor's database is to survive: name a file, by its path or as sqlite:///path")
     return url.set(drivername="sqlite")
+
+
+def _identity(path: str) -> tuple[int, int] | None:
+    """Which file stands under a path."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _make_file(path: Path, create: bool) -> None:
@@ -229,7 +246,15 @@ def latest(connection: Connection, digest: str) -> Period | None:
     row = connection.execute(query).mappings().first()
     if row is None:
         return None
-    return Period(**{**row, "settings": json.loads(row["settings"]), "state": json.loads(row["state"])})
+    return Period(**{**row, "settings": _parsed(row["settings"]), "state": _parsed(row["state"])})
+
+
+def _parsed(text: str) -> Any:
+    """What was written as JSON; nothing of what is not, which whoever needs it refuses."""
+    try:
+        return json.loads(text)
+    except (TypeError, ValueError, RecursionError):
+        return None
 
 
 def reference_of(connection: Connection, period: int) -> Any:

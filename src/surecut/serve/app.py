@@ -8,6 +8,7 @@ from typing import Any
 
 from surecut.errors import InputError
 from surecut.extras import needed
+from surecut.integrations.stage import of_query
 from surecut.monitoring.streams import STREAMS
 from surecut.serve import messages as m
 from surecut.serve.describing import described, opened
@@ -141,7 +142,7 @@ async def prune_batch(request: Request, name: str) -> Response:
         served, queries = service.served(name), m.decoded(body, _sent(request), m.Queries).queries
         if len(queries) > service.limits.queries:
             raise Refusal(413, "too large", f"{len(queries):,} queries: at most {service.limits.queries:,} a request")
-        return m.AllSurvivors([service.prune(served, each) for each in queries])
+        return m.AllSurvivors([_named(service.prune, served, each, place) for place, each in enumerate(queries)])
 
     found = await run_in_threadpool(work)
     totals = {"candidates": sum(each.candidates for each in found.results), "kept": sum(e.kept for e in found.results)}
@@ -207,6 +208,12 @@ _ROUTES: tuple[tuple[str, str, Callable[..., Any], dict[str, Any]], ...] = (
     ("GET", "/metrics", metrics, described(None, media_type="text/plain")),
     ("GET", "/monitor", page, described(None, media_type="text/html")),
 )
+
+
+def _named(prune: Callable[[Served, m.Query], m.Survivors], served: Served, query: m.Query, place: int) -> m.Survivors:
+    """One query of several, named where it is refused."""
+    with of_query(place if query.id is None else query.id):
+        return prune(served, query)
 
 
 def _service(request: Request) -> Service:

@@ -30,7 +30,7 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 OPEN = ("/v1/health", "/v1/ready", "/openapi.json", "/docs", "/swagger", "/monitor")
 """What needs no key, and may be asked for at any rate: no data is behind it, or below it."""
 
-_SLOWEST_BODY = 30.0  # seconds
+_SLOWEST_BODY = 20.0  # seconds
 _GONE = 499  # who asked went away before the body was complete
 
 
@@ -64,19 +64,23 @@ class Gate:
     def _admit(self, scope: Scope) -> None:
         headers = dict(scope["headers"])
         self._refuse_other_hosts(headers)
-        if scope["path"].startswith(OPEN):
+        if scope["path"] == "/" or scope["path"].startswith(OPEN):
             return
         key = _key(headers)
+        address = (scope.get("client") or ("", 0))[0]
         if self._service.keys and not self._service.keys.opens(key):
+            self._refuse_haste(f"{address} without a key")
             cure = "send it as 'X-API-Key: ...' or 'Authorization: Bearer ...'"
             raise Refusal(401, "no key", f"this needs a key: {cure}", {"www-authenticate": "Bearer"})
-        client = key if self._service.keys else (scope.get("client") or ("", 0))[0]
-        if wait := self._service.rate.wait(client):
-            later = {"retry-after": str(math.ceil(wait))}
-            raise Refusal(429, "too fast", f"too many requests: try again in {wait:.1f} s", later)
+        self._refuse_haste(key if self._service.keys else address)
         length = headers.get(b"content-length", b"0")
         if length.isdigit() and int(length) > self._service.limits.body:
             raise too_large(self._service.limits.body)
+
+    def _refuse_haste(self, client: str) -> None:
+        if wait := self._service.rate.wait(client):
+            later = {"retry-after": str(math.ceil(wait))}
+            raise Refusal(429, "too fast", f"too many requests: try again in {wait:.1f} s", later)
 
     def _refuse_other_hosts(self, headers: dict[bytes, bytes]) -> None:
         """A page of another site may make a browser ask here under that site's name."""

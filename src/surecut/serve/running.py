@@ -15,7 +15,7 @@ needed("uvicorn", "serve")
 
 import uvicorn  # noqa: E402
 
-_GRACE = 30  # seconds for what was accepted to finish
+_GRACE = 25  # seconds for what was accepted to finish
 _DRAIN = 1.0  # seconds between saying that it is not ready any more and taking no new connections
 _CONNECTIONS = 1_000  # open at once; more are answered with 503
 

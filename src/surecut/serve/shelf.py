@@ -69,18 +69,21 @@ class Shelf:
         changed = []
         for before in self:
             stamp = _stamp(before.path)
-            if stamp == before.stamp:
+            if stamp == before.stamp and before.problem is None:
                 continue
             try:
                 found = self._read(before.name, before.path)
-            except InputError as error:
+            except InputError as error:  # which may pass: it is tried again the next time
                 found = replace(before, stamp=stamp, problem=str(error))
             self._served[before.name] = found
-            changed.append(found)
+            if (found.stamp, found.problem) != (before.stamp, before.problem):
+                changed.append(found)
         return changed
 
     def _read(self, name: str, path: Path) -> Served:
         stamp = _stamp(path)
+        if path.exists() and not path.is_file():  # a pipe would be waited for
+            raise InputError(f"{path}: not a file that can be read again and again")
         stage = Stage(self._load(path), finishes=True, any_length=self.any_length, any_system=self._any_system)
         warm = -np.arange(min(stage.certificate.depth, 64), dtype=np.float32)
         stage.certificate.keep(warm, any_length=True, any_system=True)  # loads the compiled code

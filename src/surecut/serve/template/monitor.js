@@ -126,7 +126,7 @@ function chart([title, meaning], points, levels, stream) {
   const wide = 360, high = 170, left = 44, bottom = 24, top = 10;
   const ten = (log) => log / Math.LN10;
   const logs = points.flatMap((each) => [each.ever, each.recent]).filter((each) => each !== null).map(ten);
-  const highest = Math.max(Math.log10(levels.ever) + .3, ...logs.map((each) => Math.min(each, 12)));
+  const highest = Math.max(Math.log10(levels.ever) + .3, ...logs.map((each) => Math.min(each, 40)));
   const lowest = Math.max(-4, Math.min(-.3, ...logs));
   const last = Math.max(1, ...points.map((each) => each.count));
   const x = (count) => left + (wide - left - 8) * count / last;
@@ -142,6 +142,10 @@ function chart([title, meaning], points, levels, stream) {
     svg.append(label(left - 6, y(power) + 4, "end", power === 0 ? "1" : power < 4 && power > -3 ? String(10 ** power) : `1e${power}`));
   }
   svg.append(element("line", { class: "alarm", x1: left, x2: wide - 8, y1: y(Math.log10(levels.ever)), y2: y(Math.log10(levels.ever)) }));
+  if (stream.recent !== null && Math.log10(levels.recent) < highest) {
+    const level = y(Math.log10(levels.recent));
+    svg.append(element("line", { class: "alarm alarm-recent", x1: left, x2: wide - 8, y1: level, y2: level }));
+  }
   svg.append(label(left, high - 6, "start", "0"), label(wide - 8, high - 6, "end", `${last.toLocaleString()} queries`));
   const shown = stream.recent === null ? ["ever"] : ["recent", "ever"];
   for (const kind of shown) {
