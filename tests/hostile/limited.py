@@ -1,10 +1,9 @@
 """The command line in a process of its own, with little memory and an end to its time."""
 
+import json
 import os
-import resource
 import subprocess
 import sys
-import threading
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,31 +31,43 @@ class Ended:
     peak: int
 
 
+# A process begins with the memory high-water mark of the one that starts it, so a small one stands between.
+_BETWEEN = """
+import json, os, resource, subprocess, sys
+addresses, written, seconds = map(int, sys.argv[1:4])
+def limit():
+    resource.setrlimit(resource.RLIMIT_AS, (addresses, addresses))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (written, written))
+child = subprocess.Popen(sys.argv[5:], preexec_fn=limit)
+import threading
+alarm = threading.Timer(seconds, child.kill)
+alarm.start()
+_, status, used = os.wait4(child.pid, 0)
+alarm.cancel()
+child.returncode = os.waitstatus_to_exitcode(status)
+peak = used.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+with open(sys.argv[4], "w") as said:
+    json.dump([child.returncode, peak], said)
+"""
+
+
 def run_limited(arguments, folder: Path, feed=None, addresses=ADDRESSES) -> Ended:
     """Run a verb in a folder; `feed` is what is written to its standard input."""
     environment = {name: value for name, value in os.environ.items() if name not in ("FORCE_COLOR", "GITHUB_ACTIONS")}
+    limits = [str(addresses), str(WRITTEN), str(PATIENCE), str(folder / ".ended")]
     with (folder / ".out").open("w+b") as out, (folder / ".err").open("w+b") as err:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "surecut", *arguments],
+        subprocess.run(
+            [sys.executable, "-S", "-c", _BETWEEN, *limits, sys.executable, "-m", "surecut", *arguments],
             stdin=subprocess.DEVNULL if feed is None else feed,
             stdout=out,
             stderr=err,
             cwd=folder,
             env=environment | {"SURECUT_CACHE": str(folder / ".cache"), "PYTHONPATH": _SOURCE, "RUST_BACKTRACE": "1"},
-            preexec_fn=lambda: _limit(addresses),
+            check=True,
         )
-        alarm = threading.Timer(PATIENCE, process.kill)
-        alarm.start()
-        _, status, used = os.wait4(process.pid, 0)
-        alarm.cancel()
-        process.returncode = os.waitstatus_to_exitcode(status)
         texts = []
         for stream in (out, err):
             stream.seek(0)
             texts.append(stream.read().decode(errors="replace"))
-    return Ended(process.returncode, *texts, used.ru_maxrss * (1 if sys.platform == "darwin" else 1024))
-
-
-def _limit(addresses: int) -> None:
-    for what, most in ((resource.RLIMIT_AS, addresses), (resource.RLIMIT_FSIZE, WRITTEN)):
-        resource.setrlimit(what, (most, most))
+    status, peak = json.loads((folder / ".ended").read_text())
+    return Ended(status, *texts, peak)
