@@ -122,7 +122,7 @@ def test_a_file_may_hold_several_public_keys_and_words_between_them(tmp_path):
     ("content", "complaint"),
     [
         (lambda: b"", "not a PEM file of whole public keys"),
-        (lambda: b"\x00\xff", "not a PEM file of whole public keys"),
+        (lambda: b"\x00\xff", "not a text file in UTF-8"),
         (lambda: public().read_bytes()[:-20], "not a PEM file of whole public keys"),
         (lambda: public().read_bytes() + public("ci").read_bytes()[:-20], "not a PEM file of whole public keys"),
         (lambda: public().read_bytes() + b"-----BEGIN CERTIFICATE-----\n", "not a PEM file of whole public keys"),
