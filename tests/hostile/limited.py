@@ -9,8 +9,6 @@ from pathlib import Path
 
 import surecut
 
-_SOURCE = str(Path(surecut.__file__).parents[1])
-
 ADDRESSES = 6 << 30
 """Bytes that a command may ask for, touched or not."""
 
@@ -19,6 +17,17 @@ WRITTEN = 100 << 20
 
 PATIENCE = 240
 """Seconds after which a command hangs; on a quiet machine each takes one or two."""
+
+# A process counts the memory of the one it was forked from as its own, so a small one stands between.
+_LAUNCHER = """
+import json, resource, subprocess, sys
+addresses, written, patience = map(int, sys.argv[1:4])
+resource.setrlimit(resource.RLIMIT_FSIZE, (written, written))
+resource.setrlimit(resource.RLIMIT_AS, (addresses, addresses))
+with open(".out", "wb") as out, open(".err", "wb") as err:
+    status = subprocess.run([sys.executable, *sys.argv[4:]], stdout=out, stderr=err, timeout=patience).returncode
+print(json.dumps([status, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024]))
+"""
 
 
 @dataclass(frozen=True)
@@ -31,43 +40,20 @@ class Ended:
     peak: int
 
 
-# A process begins with the memory high-water mark of the one that starts it, so a small one stands between.
-_BETWEEN = """
-import json, os, resource, subprocess, sys
-addresses, written, seconds = map(int, sys.argv[1:4])
-def limit():
-    resource.setrlimit(resource.RLIMIT_AS, (addresses, addresses))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (written, written))
-child = subprocess.Popen(sys.argv[5:], preexec_fn=limit)
-import threading
-alarm = threading.Timer(seconds, child.kill)
-alarm.start()
-_, status, used = os.wait4(child.pid, 0)
-alarm.cancel()
-child.returncode = os.waitstatus_to_exitcode(status)
-peak = used.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
-with open(sys.argv[4], "w") as said:
-    json.dump([child.returncode, peak], said)
-"""
-
-
 def run_limited(arguments, folder: Path, feed=None, addresses=ADDRESSES) -> Ended:
     """Run a verb in a folder; `feed` is what is written to its standard input."""
     environment = {name: value for name, value in os.environ.items() if name not in ("FORCE_COLOR", "GITHUB_ACTIONS")}
-    limits = [str(addresses), str(WRITTEN), str(PATIENCE), str(folder / ".ended")]
-    with (folder / ".out").open("w+b") as out, (folder / ".err").open("w+b") as err:
-        subprocess.run(
-            [sys.executable, "-S", "-c", _BETWEEN, *limits, sys.executable, "-m", "surecut", *arguments],
-            stdin=subprocess.DEVNULL if feed is None else feed,
-            stdout=out,
-            stderr=err,
-            cwd=folder,
-            env=environment | {"SURECUT_CACHE": str(folder / ".cache"), "PYTHONPATH": _SOURCE, "RUST_BACKTRACE": "1"},
-            check=True,
-        )
-        texts = []
-        for stream in (out, err):
-            stream.seek(0)
-            texts.append(stream.read().decode(errors="replace"))
-    status, peak = json.loads((folder / ".ended").read_text())
-    return Ended(status, *texts, peak)
+    environment["PYTHONPATH"] = str(Path(surecut.__file__).parents[1])
+    environment["SURECUT_CACHE"] = str(folder / ".cache")
+    limits = map(str, (addresses, WRITTEN, PATIENCE))
+    done = subprocess.run(
+        [sys.executable, "-c", _LAUNCHER, *limits, "-m", "surecut", *arguments],
+        stdin=subprocess.DEVNULL if feed is None else feed,
+        stdout=subprocess.PIPE,
+        cwd=folder,
+        env=environment,
+        check=True,
+    )
+    status, peak = json.loads(done.stdout)
+    out, err = ((folder / name).read_text(encoding="utf-8", errors="replace") for name in (".out", ".err"))
+    return Ended(status, out, err, peak)

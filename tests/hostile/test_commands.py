@@ -38,11 +38,7 @@ def test_a_hostile_file_is_refused_in_one_line(folder, case):
     assert case.said in ended.err
     assert ended.out == ""
     assert ended.peak < PEAK, f"{ended.peak / 1e6:.0f} MB"
-    left = (
-        {path.name for path in folder.iterdir()}
-        - before
-        - {".out", ".err", ".ended", ".cache", "out", "surecut-monitor.db"}
-    )
+    left = {path.name for path in folder.iterdir()} - before - {".out", ".err", ".cache", "out", "surecut-monitor.db"}
     assert left == set()
 
 
