@@ -99,7 +99,7 @@ class Service:
         return Counted(**asdict(added))
 
     def count_sampled(self) -> None:
-        """Count the profiles that were sampled since the last time; those of certificates that are gone are too."""
+        """Count the profiles that were sampled since the last time; those of a certificate that is gone are dropped."""
         served = {each.digest: each for each in self.shelf}
         for digest, profiles in self.sampler.take().items():
             if digest not in served:
