@@ -139,6 +139,9 @@ def test_other_data_are_told_from_bad_input():
     assert "calibration.fingerprint" in {each.field for each in found.differences}
     with pytest.raises(sc.InputError, match="too few"):
         sc.verify(certificate("drop"), DATA.take(np.arange(10)))
+    unjudged = replace(DATA, judged=np.zeros(len(DATA), dtype=np.bool_))
+    with pytest.raises(sc.InputError, match="no query is judged: give the judgements that the certificate"):
+        sc.verify(certificate("drop"), unjudged)
 
 
 def test_what_cannot_be_asked_for_is_told():

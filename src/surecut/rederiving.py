@@ -114,6 +114,8 @@ def choices_of(certificate: Certificate, given: Given) -> Choices:
         raise Contradicted(f"what the certificate says cannot be asked for: {error.sentence}") from None
     if certificate.procedure == "assess" and choices.fits_something:
         raise Contradicted("what the certificate says cannot be asked for: assess fits nothing")
+    if choices.measure.needs_judgements and not given.data.judged.any():
+        raise InputError("no query is judged: give the judgements that the certificate was made with (--qrels FILE)")
     return replace(choices, look=int(certificate.calibration.get("look", 0)))
 
 

@@ -25,6 +25,12 @@ from surecut.serve.service import Service
 from surecut.serve.shelf import Shelf
 
 DEPTH = 40
+PRUNE = "/v1/certificates/main/prune"
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
 
 
 @pytest.fixture(scope="session")

@@ -12,9 +12,7 @@ import pytest
 from surecut.certificate import load_certificate
 from surecut.keyfiles import write_new_key
 from surecut.signing import sign
-from tests.serve.conftest import DEPTH, scores_of
-
-PRUNE = "/v1/certificates/main/prune"
+from tests.serve.conftest import DEPTH, PRUNE, scores_of
 
 
 def test_it_serves_reloads_and_stops(start, paths, certificates, system):

@@ -54,6 +54,8 @@ def make_app(service: Service) -> FastAPI:
     app.add_exception_handler(HTTPException, _no_such_thing)
     for method, path, function, description in _ROUTES:
         app.add_api_route(path, function, methods=[method], response_class=Response, **description)
+        if method == "GET":  # load balancers ask like this; the server leaves the body out
+            app.add_api_route(path, function, methods=["HEAD"], include_in_schema=False)
     opened(app)
     return app
 

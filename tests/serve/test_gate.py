@@ -1,0 +1,81 @@
+"""Who is let in: keys, names, sizes and rates."""
+
+import pytest
+
+from surecut.serve.limits import Limits
+from tests.serve.conftest import DEPTH, PRUNE, scores_of
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_names_of_other_sites_are_not_answered(client, make):
+    async with client(make(hosts=frozenset(("127.0.0.1", "localhost", "[::1]")))) as asked:
+        codes = [
+            (await asked.get("/v1/certificates", headers={"host": host})).status_code
+            for host in ("127.0.0.1:8000", "localhost", "[::1]:80", "rebound.example", "127.0.0.1.example:8000", "")
+        ]
+    assert codes == [200, 200, 200, 421, 421, 421]
+
+
+async def test_keys_open_what_has_data(client, system):
+    key = "a long enough key"
+    async with client(keys=(key, "another long key")) as service:
+        codes = [
+            (await service.post(PRUNE, json={"scores": scores_of(system)}, headers=headers)).status_code
+            for headers in (
+                {},
+                {"x-api-key": "a long enough keY"},
+                {"x-api-key": key},
+                {"authorization": f"Bearer {key}"},
+                {"authorization": f"Basic {key}"},
+                {"x-api-key": "another long key"},
+            )
+        ]
+        opened = [
+            (await service.get(path)).status_code for path in ("/v1/health", "/v1/ready", "/openapi.json", "/monitor")
+        ]
+        closed = [(await service.get(path)).status_code for path in ("/metrics", "/v1/certificates", "/nowhere")]
+    assert codes == [401, 401, 200, 200, 401, 200]
+    assert opened == [200] * 4
+    assert closed == [401] * 3
+
+
+async def test_limits_are_kept(client, system):
+    scores = scores_of(system)
+    async with client(limits=Limits(body=2_000, queries=3, candidates=DEPTH - 1)) as service:
+        answers = [
+            await service.post(PRUNE, content=b" " * 2_001, headers={"content-type": "application/json"}),
+            await service.post(f"{PRUNE}/batch", json={"queries": [{"scores": []}] * 4}),
+            await service.post(PRUNE, json={"scores": scores}),
+            await service.post(
+                "/v1/certificates/main/feedback", json={"records": [{"id": str(number)} for number in range(4)]}
+            ),
+        ]
+    assert [answer.status_code for answer in answers] == [413] * 4
+
+
+async def test_a_body_that_does_not_say_its_length_is_bounded_too(client):
+    async def endless():
+        while True:
+            yield b"[" * 100_000
+
+    async with client(limits=Limits(body=1_000_000)) as service:
+        answer = await service.post(PRUNE, content=endless(), headers={"content-type": "application/json"})
+    assert answer.status_code == 413
+
+
+async def test_a_client_that_asks_too_often_waits(client):
+    async with client(limits=Limits(rate=3.0)) as service:
+        codes = [(await service.get("/v1/certificates")) for _ in range(6)]
+        health = [(await service.get("/v1/health")).status_code for _ in range(6)]
+    assert [answer.status_code for answer in codes].count(429) >= 2
+    assert health == [200] * 6
+    assert int(next(answer for answer in codes if answer.status_code == 429).headers["retry-after"]) >= 1
+
+
+async def test_guessing_keys_is_limited_too(client):
+    async with client(keys=("a long enough key",), limits=Limits(rate=3.0)) as service:
+        codes = [(await service.get("/v1/certificates")).status_code for _ in range(8)]
+        right = await service.get("/v1/certificates", headers={"x-api-key": "a long enough key"})
+    assert codes.count(429) >= 3
+    assert right.status_code == 200
