@@ -286,7 +286,7 @@ def certificate(choices: Choices, folds: Folds, fitted: Fitted, prepared: Prepar
     kept = prepared.kept(decision.threshold, choices)
     measured = curves.at(decision.threshold)
     abstained = decision.status == "abstained"
-    scale = Scale.of(data)
+    scale, empty = Scale.of(data), int(np.sum(data.lengths == 0))
     if abstained and prepared.capped:  # nothing is certified, so nothing is pruned
         kept, measured = data.lengths, curves.full
     calibration = {
@@ -303,6 +303,7 @@ def certificate(choices: Choices, folds: Folds, fitted: Fitted, prepared: Prepar
         "mean_loss_only": float(np.maximum(curves.full - measured, 0.0).mean()),
         "mean_kept": float(kept.mean()),
         "kept_quantiles": quantiles(kept),
+        **({"empty_lists": empty} if empty else {}),
         **({"look": choices.look} if choices.look else {}),
     }
     advice = _advice(choices, fitted, prepared) if abstained else None

@@ -95,9 +95,8 @@ def resolve(
     _one_of("if_unreachable", if_unreachable, IF_UNREACHABLE)
     if not isinstance(target, Target):
         raise InputError("target must be made by at_least, max_drop, risk or agreement")
-    for what, share in (("confidence", confidence), ("the tuning share", tune_fraction)):
-        if not isinstance(share, int | float) or not 0.0 < share < 1.0:
-            raise InputError(f"{what} must be a number between 0 and 1, like 0.9, not {share}")
+    check_share("confidence", confidence)
+    check_share("the tuning share", tune_fraction)
     check_fusion(fusion)
     _check_sizes(min_keep, max_keep, depth)
     if target.is_drop and if_unreachable != "abstain":
@@ -127,6 +126,11 @@ def resolve(
         grid=grid,
         if_unreachable=if_unreachable,
     )
+
+
+def check_share(what: str, share: float) -> None:
+    if not isinstance(share, int | float) or not 0.0 < share < 1.0:
+        raise InputError(f"{what} must be a number between 0 and 1, like 0.9, not {share}")
 
 
 def _one_of(what: str, value: str, known: tuple[str, ...]) -> None:

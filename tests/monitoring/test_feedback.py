@@ -3,6 +3,7 @@
 import contextlib
 import io
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -67,3 +68,40 @@ def test_data_become_records_and_records_data():
     data = sc.read_table("example:scifact-bm25-minilm").split((0.1, 0.9))[0]
     again = as_candidates(list(as_feedback(data)), data.depth)
     assert again.fingerprint() == data.fingerprint()
+
+
+def test_numbers_and_arrays_of_numpy_are_numbers_and_lists():
+    record = Feedback(
+        "a",
+        ids=np.array(["x", "y"]),
+        retriever=np.array([2, 1], dtype=np.float32),
+        reranker=[np.float64(0.5), np.int64(1)],
+        judgements={np.str_("x"): np.int64(1)},
+        measured=np.float32(0.5),
+    )
+    assert Feedback.unpacked(record.packed()) == record
+    assert (record.ids, record.retriever, record.reranker) == (["x", "y"], [2.0, 1.0], [0.5, 1.0])
+    assert (record.judgements, record.measured) == ({"x": 1}, 0.5)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"id": 5},
+        {"id": ""},
+        {"id": "a" * 600},
+        {"id": "a\0"},
+        {"id": "a", "ids": [1], "retriever": [1.0]},
+        {"id": "a", "ids": ["d"], "retriever": ["1"]},
+        {"id": "a", "ids": "d", "retriever": [1.0]},
+        {"id": "a", "judgements": {"d": "1"}},
+        {"id": "a", "judgements": {"d": 1.5}},
+        {"id": "a", "judgements": {"d": None}},
+        {"id": "a", "judgements": {"d": 2**40}},
+        {"id": "a", "judgements": {1: 1}},
+        {"id": "a", "measured": "0.5"},
+    ],
+)
+def test_records_made_in_python_are_checked_like_any(wrong):
+    with pytest.raises(InputError, match="Expected"):
+        Feedback(**wrong)

@@ -10,6 +10,7 @@ import surecut as sc
 from surecut.errors import InputError
 from surecut.monitoring.feedback import Feedback, as_feedback
 from surecut.monitoring.monitor import Monitor
+from surecut.monitoring.recalibrating import recalibrate
 from surecut.monitoring.store import Store
 from surecut.monitoring.streams import STREAMS, Levels
 
@@ -256,7 +257,7 @@ def test_what_says_something_new_is_not_called_known(monitor):
 @pytest.mark.parametrize("figure", ["measured", "full", "overlap"])
 @pytest.mark.parametrize("value", [-0.1, 1.1, float("nan"), float("inf")])
 def test_figures_are_shares(figure, value):
-    with pytest.raises(ValueError, match="between 0 and 1"):
+    with pytest.raises(InputError, match=f"{figure}: Expected 'float' (<= 1|>= 0)"):
         Feedback("a", **{figure: value})
 
 
@@ -291,9 +292,9 @@ def test_groups_cannot_be_watched_query_by_query(system, place):
 
 def test_what_was_counted_before_a_fault_is_said(monitor, system):
     bad = msgspec.structs.replace(next(iter(as_feedback(system[1]))), ids=["a"] * 40)
-    with pytest.raises(InputError, match="the 10 records before were counted"):
-        monitor.add([*figures(12), bad], together=10)
-    assert monitor.standing().claim.count == 10
+    with pytest.raises(InputError, match="the 500 records before were counted"):
+        monitor.add([*figures(510), bad])
+    assert monitor.standing().claim.count == 500
 
 
 def test_only_what_is_watched_can_be_restarted(monitor):
@@ -304,14 +305,29 @@ def test_only_what_is_watched_can_be_restarted(monitor):
 def test_a_batch_may_be_counted_whole(monitor, system):
     records = [*figures(700), msgspec.structs.replace(next(iter(as_feedback(system[1]))), ids=["a"] * 40)]
     with pytest.raises(InputError, match="twice"):
-        monitor.add(records, together=1_000)
+        monitor.add_at_once(records)
     assert monitor.standing().claim.count == 0
 
 
-def test_a_query_for_which_nothing_was_found_counts_as_nothing_lost(monitor):
-    monitor.add([Feedback("empty", [], [], [], {"d1": 1})])
-    assert monitor.standing().claim.count == 1
-    assert monitor.standing().claim.estimate == 0.0
+EMPTY = Feedback("empty", [], [], [], {"d1": 1})
+
+
+@pytest.mark.parametrize("counts", [False, True])
+def test_a_query_for_which_nothing_was_found_counts_where_such_ones_were_calibrated_on(system, place, counts):
+    """Others are left out by calibration, and so they are here: they would speak against a claim that is not theirs."""
+    lists, second = ({f"q{q}": {"a": a, "b": 2, "c": 4 - a} for q in range(60)} for a in (3, 1))
+    grades = {f"q{q}": {"a": 1} for q in range(70)}
+    data = sc.Candidates.from_dicts(lists, second, grades, absent="zero" if counts else "skip")
+    certificate = sc.calibrate(data, target=sc.at_least(0.1))
+    assert certificate.calibration.get("empty_lists") == (10 if counts else None)
+    monitor = Monitor(certificate, place)
+    monitor.start(first_look=60)
+    monitor.add([EMPTY])
+    standing = monitor.standing()
+    assert (standing.claim.count, standing.complete) == ((1, 1) if counts else (0, 0))
+    monitor.add_data(data.take(np.arange(59)))
+    if counts:
+        assert recalibrate(monitor)[0].calibration["empty_lists"] == 1
 
 
 def test_a_measure_of_ones_own_comes_as_figures(system, place):
@@ -398,3 +414,47 @@ def test_a_store_of_a_newer_surecut_is_refused(place):
         connection.execute(sa.text("UPDATE surecut_store SET version = 99"))
     with pytest.raises(InputError, match="newer surecut"):
         Store(place)
+
+
+def test_an_overlap_is_with_one_top(system, place):
+    """Feedback says one overlap a query, so a claim about the top 10 has no floor at another depth."""
+    certificate = sc.calibrate(system[0], target=sc.agreement(0.5, 10))
+    with pytest.raises(InputError, match="top 10"):
+        Monitor(certificate, place).start(floor=sc.agreement(0.5, 1))
+    Monitor(certificate, place).start(floor=sc.agreement(0.6, 10))
+
+
+def test_an_alarm_of_agreement_says_what_it_promises(certificate, place):
+    monitor = Monitor(certificate, place)
+    monitor.start(floor=sc.agreement(0.9, 10))
+    monitor.add([Feedback(f"q{number}", overlap=0.5) for number in range(200)])
+    reasons = " ".join(monitor.standing().reasons)
+    assert "against an agreement of at least 0.9 with the unpruned top 10 reached 20; were that true" in reasons
+    assert "without a change that takes at least 1,000 of them, on average" in reasons
+
+
+def test_figures_that_do_not_say_enough_hide_nothing(certificate, place, system):
+    """A drop takes two figures; with lists and judgements it is computed, whatever else is told."""
+    records = [msgspec.structs.replace(each, measured=0.5) for each in list(as_feedback(system[1]))[:5]]
+    assert Monitor(certificate, place).add(records).counted["claim"] == 5
+
+
+def test_lists_of_distances_are_refused(monitor, system):
+    first = next(iter(as_feedback(system[1])))
+    risen = msgspec.structs.replace(first, retriever=first.retriever[::-1])
+    with pytest.raises(InputError, match=f"query '{first.id}': scores rise down the list"):
+        monitor.add([risen])
+
+
+def test_long_records_are_counted_a_few_at_a_time(monitor, monkeypatch):
+    monkeypatch.setattr("surecut.monitoring.monitor._DOCUMENTS", 25)
+    sizes = []
+    counted = monitor.add_at_once
+    monkeypatch.setattr(monitor, "add_at_once", lambda some: sizes.append(len(some)) or counted(some))
+    monitor.add([Feedback(f"q{number}", judgements={f"d{place}": 1 for place in range(10)}) for number in range(7)])
+    assert sizes == [2, 2, 2, 1]
+
+
+def test_what_is_no_feedback_is_refused(monitor):
+    with pytest.raises(InputError, match=r"made by Feedback\(id=...\), not of type dict"):
+        monitor.add([{"id": "a", "measured": 1.0}])

@@ -88,13 +88,13 @@ def test_the_looks_that_were_taken_are_shown(monitor):
     assert monitor.standing().looks[1] == (2, found.status)
 
 
-def test_empty_lists_count_as_evidence_and_are_no_part_of_a_look(system, place):
+def test_empty_lists_are_no_part_of_a_claim_that_is_not_about_them(system, place):
     certificate = sc.calibrate(system[0], target=sc.agreement(0.5, 10))
     monitor = Monitor(certificate, place)
     monitor.start(first_look=60)
     monitor.add([Feedback(f"empty{number}", [], [], []) for number in range(40)])
     monitor.add_data(system[1])
-    assert monitor.standing().claim.count == 40 + len(system[1])
+    assert monitor.standing().claim.count == len(system[1])
     _, data = recalibrate(monitor, look=1)
     assert len(data) == 60
 
@@ -117,3 +117,18 @@ def test_what_is_fitted_is_fitted_again_on_other_queries(system, place, table):
     assert found.tune is not None
     assert found.tune["source"] == "fold"
     assert found.calibration["queries"] + found.tune["queries"] == 300
+
+
+def test_the_share_that_tunes_is_declared_too(system, place):
+    """Each other share would be another test of the same look."""
+    fused = sc.calibrate(system[0], target=sc.max_drop(0.1), fusion="fit")
+    monitor = Monitor(fused, place)
+    monitor.start(first_look=300, tune_fraction=0.4)
+    monitor.add_data(system[1])
+    found, _ = recalibrate(monitor)
+    assert found.tune is not None
+    assert 80 < found.tune["queries"] < 160
+    with pytest.raises(TypeError, match="tune_fraction"):
+        recalibrate(monitor, tune_fraction=0.2)
+    with pytest.raises(InputError, match="the tuning share"):
+        Monitor(fused, place).restart(tune_fraction=1.5)

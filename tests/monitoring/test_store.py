@@ -11,9 +11,12 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import numpy as np
 import pytest
+import sqlalchemy as sa
 
 from surecut.errors import InputError
+from surecut.monitoring import store
 from surecut.monitoring.feedback import Feedback
 from surecut.monitoring.monitor import Monitor
 from surecut.monitoring.store import Store, StoreUnavailable, begin, latest, take_turns
@@ -83,9 +86,8 @@ def test_another_database_is_left_as_it_is(tmp_path):
         assert [name for (name,) in other.execute("SELECT name FROM sqlite_master")] == ["songs"]
 
 
-def test_a_store_that_is_busy_too_long_is_unavailable(certificate, tmp_path, monkeypatch):
-    monkeypatch.setattr("surecut.monitoring.store._PATIENCE", 0.2)
-    monitor = Monitor(certificate, tmp_path / "monitor.db")
+def test_a_store_that_is_busy_too_long_is_unavailable(certificate, tmp_path):
+    monitor = Monitor(certificate, Store(tmp_path / "monitor.db", patience=0.2))
     with sqlite3.connect(tmp_path / "monitor.db") as other:
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(StoreUnavailable, match="database is locked"):
@@ -188,3 +190,50 @@ def test_acknowledged_feedback_outlives_a_server_that_is_killed(certificate, tmp
     with monitor.store.reading() as connection:
         pragmas = [connection.exec_driver_sql(f"PRAGMA {name}").scalar() for name in ("journal_mode", "synchronous")]
     assert pragmas == ["wal", 2]
+
+
+@pytest.mark.parametrize(
+    ("damage", "use"),
+    [
+        ("UPDATE surecut_feedback SET content = 'x'", lambda monitor: monitor.add([Feedback("f0", overlap=0.5)])),
+        ("UPDATE surecut_feedback SET content = 'x'", lambda monitor: monitor.look()),
+        ("UPDATE surecut_periods SET reference = '{'", lambda monitor: monitor.restart()),
+        ("UPDATE surecut_periods SET state = '{}'", lambda monitor: monitor.standing()),
+        ("UPDATE surecut_periods SET settings = '[]'", lambda monitor: monitor.add([Feedback("a", overlap=0.5)])),
+    ],
+)
+def test_rows_that_are_damaged_are_said_to_be(certificate, system, tmp_path, damage, use):
+    monitor = Monitor(certificate, tmp_path / "monitor.db")
+    monitor.start(first_look=30)
+    monitor.add([Feedback("f0", measured=0.5, full=0.5)])
+    monitor.add_data(system[1].take(np.arange(30)))
+    with sqlite3.connect(tmp_path / "monitor.db") as other:
+        other.execute(damage)
+    with pytest.raises(StoreUnavailable, match="damaged, or not a monitor's"):
+        use(monitor)
+
+
+def test_a_file_that_was_taken_away_is_not_read_either(certificate, tmp_path):
+    monitor = Monitor(certificate, tmp_path / "monitor.db")
+    monitor.add([Feedback("a", measured=1.0, full=1.0)])
+    (tmp_path / "monitor.db").rename(tmp_path / "other.db")
+    with pytest.raises(StoreUnavailable, match="removed or replaced"):
+        monitor.standing()
+
+
+def test_counting_looks_only_at_the_ids_it_counts(certificate, tmp_path):
+    """However many were counted before: the ids are found by the index."""
+    monitor = Monitor(certificate, tmp_path / "monitor.db")
+    monitor.add([Feedback("a", measured=1.0, full=1.0)])
+    monitor.restart()
+    said = []
+    with monitor.store.reading() as connection:
+        period = store.latest(connection, certificate.digest)
+        sa.event.listen(connection.engine, "before_cursor_execute", lambda *given: said.append(given[2:4]))
+        store.counted(connection, period.id, ["a", "b"])
+        store.known_earlier(connection, period, ["a", "b"])
+    with sqlite3.connect(tmp_path / "monitor.db") as other:
+        plans = [other.execute(f"EXPLAIN QUERY PLAN {words}", values).fetchall() for words, values in said]
+    assert len(plans) == 2
+    for plan in plans:
+        assert "period=? AND stream=? AND id=?" in str(plan)

@@ -18,7 +18,7 @@ import pytest
 
 import surecut as sc
 from surecut.certificate import Certificate, load_certificate
-from surecut.monitoring.store import Store
+from surecut.monitoring.store import PATIENCE, Store
 from surecut.serve.app import make_app
 from surecut.serve.limits import Keys, Limits
 from surecut.serve.service import Service
@@ -60,9 +60,14 @@ def make(paths, tmp_path) -> Callable[..., Service]:
     """A service with these settings."""
 
     def made(
-        *, keys: tuple[str, ...] = (), limits: Limits | None = None, monitored: bool = True, **more: Any
+        *,
+        keys: tuple[str, ...] = (),
+        limits: Limits | None = None,
+        monitored: bool = True,
+        patience: float = PATIENCE,
+        **more: Any,
     ) -> Service:
-        store = Store(tmp_path / "monitor.db") if monitored else None
+        store = Store(tmp_path / "monitor.db", patience=patience) if monitored else None
         return Service(Shelf(paths, load_certificate), limits or Limits(), Keys(keys), store, **more)
 
     return made

@@ -1,9 +1,11 @@
 """What the routes answer besides pruning and watching."""
 
 import json
+import re
 
 import pytest
 
+from surecut.serve.app import tend
 from tests.serve.conftest import PRUNE, scores_of
 
 pytestmark = pytest.mark.anyio
@@ -89,3 +91,23 @@ async def test_a_mistake_of_its_own_is_said_without_its_words(client, make, monk
     assert answer.status_code == 500
     assert words not in answer.text
     assert all(words not in str(vars(record)) for record in caplog.records)
+
+
+async def test_the_page_that_describes_it_asks_for_nothing_of_another_address(client):
+    """Behind a proxy that ends TLS, an address of its own would be a wrong one."""
+    async with client() as service:
+        page = (await service.get("/docs", headers={"host": "search.example"})).text
+        found = [await service.get(f"/{path}") for path in re.findall(r"(?:src|href)=\"([^\"]+)\"", page)]
+        root = await service.get("/", headers={"host": "search.example"})
+    assert "://" not in page
+    assert [answer.status_code for answer in found] == [200] * 3
+    assert root.headers["location"] == "docs"
+
+
+async def test_where_files_lie_is_not_told(client, make, paths):
+    service = make()
+    paths["main"].write_text("{")
+    tend(service)
+    async with client(service) as asked:
+        problem = (await asked.get("/v1/certificates")).json()["certificates"][0]["problem"]
+    assert problem.startswith("main.json: not a whole JSON document")

@@ -1,5 +1,7 @@
 """Who is let in: keys, names, sizes and rates."""
 
+import asyncio
+
 import pytest
 
 from surecut.serve.limits import Limits
@@ -79,3 +81,40 @@ async def test_guessing_keys_is_limited_too(client):
         right = await service.get("/v1/certificates", headers={"x-api-key": "a long enough key"})
     assert codes.count(429) >= 3
     assert right.status_code == 200
+
+
+async def test_all_bodies_together_are_bounded(client, monkeypatch):
+    monkeypatch.setattr("surecut.serve.gate._ALL_BODIES", 1_000)
+    headers = {"content-type": "application/json"}
+    release = asyncio.Event()
+
+    async def slow():
+        yield b'{"scores": [], "ids": []'
+        yield b" " * 700
+        await release.wait()
+        yield b"}"
+
+    async with client(limits=Limits(body=1_000)) as service, asyncio.TaskGroup() as group:
+        first = group.create_task(service.post(PRUNE, content=slow(), headers=headers))
+        await asyncio.sleep(0.1)
+        busy = await service.post(PRUNE, content=b" " * 700, headers=headers)
+        release.set()
+        await asyncio.wait([first])
+        again = await service.post(PRUNE, content=b'{"scores": []}' + b" " * 700, headers=headers)
+    assert (first.result().status_code, busy.status_code, again.status_code) == (200, 503, 200)
+    assert int(busy.headers["retry-after"]) > 0
+
+
+@pytest.mark.parametrize("length", ["9" * 5_000, str(2**60), "1e9", "-1"])
+async def test_a_length_that_is_none_is_no_mistake_of_the_services(client, length):
+    headers = {"content-type": "application/json", "content-length": length}
+    async with client() as service:
+        answer = await service.post(PRUNE, content=b"{", headers=headers)
+    assert answer.status_code in (400, 413)
+
+
+async def test_a_coded_body_is_refused(client):
+    headers = {"content-type": "application/json", "content-encoding": "gzip"}
+    async with client() as service:
+        answer = await service.post(PRUNE, content=b'{"scores": []}', headers=headers)
+    assert answer.status_code == 415

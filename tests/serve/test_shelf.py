@@ -1,6 +1,7 @@
 """Certificates by name; files that change while they are served."""
 
 import os
+from pathlib import Path
 
 import pytest
 
@@ -102,3 +103,26 @@ def test_a_cap_is_lifted_too(system, tmp_path):
     capped.save(tmp_path / "capped.json")
     shelf = Shelf({"capped": tmp_path / "capped.json"}, load_certificate)
     assert shelf["capped"].everything.ranked(list(range(40)), any_system=True)[1] == 40
+
+
+def test_a_folder_that_cannot_be_looked_into_is_a_problem_of_its_certificate_alone(paths, monkeypatch, certificates):
+    shelf = Shelf(paths, load_certificate)
+    exists = Path.exists
+
+    def locked(path):
+        if path.name == "main.json":
+            raise PermissionError(13, "Permission denied")
+        return exists(path)
+
+    monkeypatch.setattr(Path, "exists", locked)
+    paths["main"].touch()
+    certificates["main"].save(paths["top"])
+    changed = {each.name: each for each in shelf.reload()}
+    assert "Permission denied" in changed["main"].problem
+    assert changed["main"].certificate == certificates["main"]
+    assert (changed["top"].problem, changed["top"].digest) == (None, certificates["main"].digest)
+
+
+def test_a_name_without_a_file_is_told():
+    with pytest.raises(InputError, match="'x=' names no file"):
+        named(["x="])

@@ -1,5 +1,6 @@
 """The service watches its certificates: feedback, sampled traffic, and falling back."""
 
+import asyncio
 import sqlite3
 
 import msgspec
@@ -7,6 +8,8 @@ import pytest
 
 import surecut as sc
 from surecut.monitoring.feedback import as_feedback
+from surecut.serve.app import tend
+from surecut.serve.beside import Beside
 from tests.serve.conftest import DEPTH, PRUNE, scores_of
 
 pytestmark = pytest.mark.anyio
@@ -65,8 +68,6 @@ async def test_a_certificate_that_is_not_believed_prunes_nothing_if_told_so(clie
 
 
 async def test_sampled_traffic_is_watched(client, make, system):
-    from surecut.serve.app import tend
-
     service = make(observed=1.0)
     async with client(service) as asked:
         for query in range(30):
@@ -79,8 +80,6 @@ async def test_sampled_traffic_is_watched(client, make, system):
 
 
 async def test_a_share_of_the_queries_is_sampled_the_same_ones_everywhere(client, make, system):
-    from surecut.serve.app import tend
-
     found = []
     for _ in range(2):
         service = make(observed=0.3)
@@ -95,7 +94,6 @@ async def test_a_share_of_the_queries_is_sampled_the_same_ones_everywhere(client
 async def test_scores_that_were_allowed_are_watched_too(client, paths, tmp_path, system):
     from surecut.certificate import load_certificate
     from surecut.monitoring.store import Store
-    from surecut.serve.app import tend
     from surecut.serve.service import Service
     from surecut.serve.shelf import Shelf
 
@@ -110,35 +108,32 @@ async def test_scores_that_were_allowed_are_watched_too(client, paths, tmp_path,
     assert found["count"] == 20
 
 
-async def test_a_store_that_does_not_answer_is_503_and_loses_nothing(client, make, system, tmp_path, monkeypatch):
-    from surecut.monitoring.store import StoreUnavailable
-    from surecut.serve.app import tend
-
-    monkeypatch.setattr("surecut.monitoring.store._PATIENCE", 0.2)
-    service = make(observed=1.0, fall_back=True)
+async def test_a_store_that_does_not_answer_is_503_and_loses_nothing(client, make, system, tmp_path, caplog):
+    service = make(observed=1.0, fall_back=True, patience=0.2)
     with sqlite3.connect(tmp_path / "monitor.db") as other:
         async with client(service) as asked:
             other.execute("BEGIN IMMEDIATE")
             record = {"id": "a", "measured": 1, "full": 1}
             refused = await asked.post(FEEDBACK, json={"records": [record]})
             pruned = await asked.post(PRUNE, json={"scores": scores_of(system), "id": "q1"})
-            with pytest.raises(StoreUnavailable):
-                tend(service)
+            await asked.post("/v1/certificates/top/prune", json={"scores": scores_of(system), "id": "q1"})
+            tend(service)
             other.rollback()
             tend(service)
             found = (await asked.get(MONITOR)).json()["standing"]
+            other_found = (await asked.get("/v1/certificates/top/monitor")).json()["standing"]
     assert refused.status_code == 503
     assert int(refused.headers["retry-after"]) > 0
     assert str(tmp_path) not in refused.text
     assert pruned.status_code == 200
-    assert found["drift"]["count"] == 1
+    assert "tending failed" in caplog.messages
+    assert found["drift"]["count"] == other_found["drift"]["count"] == 1
 
 
 async def test_disbelief_outlives_a_restart_and_a_reload_but_not_another_certificate(
     client, make, system, paths, certificates
 ):
     from surecut.monitoring.monitor import Monitor
-    from surecut.serve.app import tend
 
     service = make(fall_back=True)
     bad = [{"id": f"q{number}", "measured": 0, "full": 1} for number in range(300)]
@@ -187,3 +182,53 @@ async def test_halves_that_do_not_fit_are_no_mistake_of_the_services(client):
             )
         ]
     assert [answer.status_code for answer in answers] == [422, 422, 422, 200]
+
+
+async def test_feedback_that_waits_keeps_nobody_else_waiting(client, make, system, tmp_path):
+    service = make(patience=2.0)
+    records = [{"id": "a", "measured": 1, "full": 1}]
+    with sqlite3.connect(tmp_path / "monitor.db") as other:
+        other.execute("BEGIN IMMEDIATE")
+        async with client(service) as asked, asyncio.TaskGroup() as group:
+            waiting = [group.create_task(asked.post(FEEDBACK, json={"records": records})) for _ in range(60)]
+            await asyncio.sleep(0.2)
+            pruned = await asked.post(f"{PRUNE}/batch", json={"queries": [{"scores": scores_of(system)}]})
+            seen = await asked.get(MONITOR)
+            were_waiting = [not task.done() for task in waiting]
+            other.rollback()
+    assert (pruned.status_code, seen.status_code) == (200, 200)
+    assert all(were_waiting)
+    assert {task.result().status_code for task in waiting} == {200}
+
+
+async def test_too_long_a_queue_is_busy(client, make, tmp_path):
+    service = make(patience=2.0)
+    service.counting = Beside("the monitor", 1, waiting=2)
+    with sqlite3.connect(tmp_path / "monitor.db") as other:
+        other.execute("BEGIN IMMEDIATE")
+        async with client(service) as asked, asyncio.TaskGroup() as group:
+            sent = [group.create_task(asked.post(FEEDBACK, json={"records": []})) for _ in range(6)]
+            await asyncio.sleep(0.3)
+            other.rollback()
+    answers = [task.result() for task in sent]
+    assert sorted(answer.status_code for answer in answers) == [200, 200, 200, 503, 503, 503]
+    assert all(int(answer.headers["retry-after"]) > 0 for answer in answers if answer.status_code == 503)
+
+
+async def test_what_nobody_has_known_for_long_falls_back(client, make, system, tmp_path, monkeypatch):
+    service = make(fall_back=True)
+    async with client(service) as asked:
+        await asked.post(FEEDBACK, json={"records": [{"id": "a", "measured": 1, "full": 1}]})
+        before = (await asked.post(PRUNE, json={"scores": scores_of(system)})).json()
+        (tmp_path / "monitor.db").unlink()
+        tend(service)
+        soon = (await asked.post(PRUNE, json={"scores": scores_of(system)})).json()
+        monkeypatch.setattr("surecut.serve.watching.LONG_AGO", 0.0)
+        tend(service)
+        late = (await asked.post(PRUNE, json={"scores": scores_of(system)})).json()
+        listed = (await asked.get("/v1/certificates")).json()["certificates"][0]
+        shown, metrics = await asked.get(MONITOR), (await asked.get("/metrics")).text
+    assert (before["fallback"], soon["fallback"], late["fallback"]) == (False, False, True)
+    assert (listed["belief"], listed["falls_back"]) == (None, True)
+    assert shown.status_code == 503
+    assert 'surecut_believed{certificate="main"}' not in metrics

@@ -79,7 +79,8 @@ Floor = Annotated[
     typer.Option(
         "--agreement",
         metavar="SHARE@K",
-        help="The least agreement with the unpruned top k to expect of shadow reranking, like 0.9@10; none: no alarm.",
+        help="The least agreement with the unpruned top k to expect of shadow reranking, like 0.9@10; without it there "
+        "is no alarm.",
         rich_help_panel=_ALARMS,
     ),
 ]
@@ -115,6 +116,7 @@ def start(
     recent_alarm_at: RecentAt = 1000.0,
     agreement: Floor = None,
     first_look: FirstLook = None,
+    tune_fraction: o.TuneFraction = 0.2,
     any_length: o.AnyLength = False,
 ) -> None:
     from surecut.cli.loading import load, refuse_two_pipes
@@ -129,7 +131,14 @@ def start(
     loaded = load(certificate)
     reference = _reference(retriever, table, depth)
     monitor = Monitor(loaded, store)
-    monitor.start(reference, levels=levels, floor=floor, first_look=first_look, any_length=any_length)
+    monitor.start(
+        reference,
+        levels=levels,
+        floor=floor,
+        first_look=first_look,
+        tune_fraction=tune_fraction,
+        any_length=any_length,
+    )
     beside = "earlier traffic" if reference is None else f"{len(reference):,} reference queries"
     err.print(f"watched in {monitor.store.name}; traffic is compared with {beside}", soft_wrap=True, markup=False)
 
@@ -168,7 +177,7 @@ def add(
         print_json(asdict(added))
     else:
         err.print(_counted(added), style="dim", soft_wrap=True)
-    if is_new:
+    if is_new and monitor.standing().period:
         others = "with others it begins by surecut monitor start, before any feedback"
         err.print(f"it is watched from here on, with the usual settings; {others}", style="dim", soft_wrap=True)
 

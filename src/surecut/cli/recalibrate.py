@@ -43,7 +43,6 @@ def recalibrate(
             rich_help_panel=o.OUTPUT,
         ),
     ] = None,
-    tune_fraction: o.TuneFraction = 0.2,
     json: o.Json = False,
 ) -> None:
     from surecut.cli.loading import load, working
@@ -63,7 +62,7 @@ def recalibrate(
             raise InputError(f"{data}: there is something in it already: name a new folder")
     monitor = Monitor(load(certificate), Store(store, create=False))
     with working("calibrating"):
-        found, queries = recalibrating.recalibrate(monitor, look, tune_fraction=tune_fraction)
+        found, queries = recalibrating.recalibrate(monitor, look)
     if data is not None:
         write_table(queries, data)
     if output is not None:

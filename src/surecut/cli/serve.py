@@ -18,6 +18,7 @@ reloaded; a broken one is refused, and the old one stays.
 """
 
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
+_PATIENCE = 5.0  # seconds that a request waits for the monitor's database
 _SERVING, _LIMITS, _MONITOR = "Serving", "Limits", "Monitor"
 
 
@@ -56,7 +57,7 @@ def serve(
     ] = "info",
     max_body: Annotated[
         int, typer.Option("--max-body", metavar="BYTES", min=1, help="Largest body.", rich_help_panel=_LIMITS)
-    ] = 16 * 2**20,
+    ] = 8 * 2**20,
     max_queries: Annotated[
         int,
         typer.Option(
@@ -88,16 +89,17 @@ def serve(
         ),
     ] = None,
     observe: Annotated[
-        float,
+        float | None,
         typer.Option(
             "--observe",
             metavar="SHARE",
             min=0.0,
             max=1.0,
-            help="Share of the pruned queries whose scores the monitor compares with those of calibration.",
+            help="Share of the pruned queries whose scores the monitor compares with those of calibration (0.01, if "
+            "there is a monitor).",
             rich_help_panel=_MONITOR,
         ),
-    ] = 0.01,
+    ] = None,
     fall_back: Annotated[
         bool,
         typer.Option(
@@ -119,6 +121,8 @@ def serve(
         raise InputError(unknown("log level", log_level, list(levels)))
     if fall_back and monitor is None:
         raise InputError("--fall-back needs to know whether a certificate is believed: give --monitor FILE|URL")
+    if observe is not None and monitor is None:
+        raise InputError("--observe is for a monitor: give --monitor FILE|URL")
     from surecut.serve.limits import Keys, Limits, read_keys
     from surecut.serve.ranking import LocalReranker
     from surecut.serve.running import run
@@ -133,7 +137,7 @@ def serve(
     if monitor is not None:
         from surecut.monitoring.store import Store
 
-        store = Store(monitor)
+        store = Store(monitor, patience=_PATIENCE)
     service = Service(
         Shelf(named(certificates), load, any_length=any_length, any_system=any_system),
         Limits(max_body, max_queries, max_candidates, rate),
@@ -141,7 +145,7 @@ def serve(
         store,
         None if reranker is None else LocalReranker(reranker),
         fall_back,
-        observe if store is not None else 0.0,
+        0.01 if observe is None else observe,
         any_system,
         frozenset((*_LOOPBACK, "[::1]")) if local and not keys else None,
     )

@@ -1,17 +1,24 @@
 """Feedback: what became of one query of the traffic, told at once or bit by bit under one id."""
 
 import zlib
-from collections.abc import Iterator, Sequence
-from typing import IO, Annotated, Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from typing import IO, Annotated, Any, get_type_hints
+
+import numpy as np
 
 from surecut.candidates import Candidates
 from surecut.errors import InputError
 from surecut.extras import needed
-from surecut.io.limits import LONGEST_RECORD, numbered_lines
+from surecut.io.limits import numbered_lines
 
 needed("msgspec", "monitor")
 
 import msgspec  # noqa: E402
+
+LONGEST_FEEDBACK = 4 * 2**20
+"""Bytes of a record: 10,000 candidates with long ids, both scores and a judgement each take less."""
+_LONGEST_KEPT = 64 * 2**20
 
 Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 Grade = Annotated[int, msgspec.Meta(ge=-(2**31), lt=2**31)]
@@ -41,17 +48,15 @@ class Feedback(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
     certificate: str | None = None
 
     def __post_init__(self) -> None:
-        if "\0" in self.id:
-            raise ValueError("an id holds a character that no database keeps")
+        for name, kind in _kinds().items():
+            if (value := getattr(self, name)) is not None:
+                msgspec.structs.force_setattr(self, name, _checked(name, value, kind))
         self.id.encode()  # refuses half of a surrogate pair
         if (self.retriever is None) != (self.ids is None):
-            raise ValueError("ids and retriever belong together: the candidates and the retriever's scores")
-        for figure in (self.measured, self.full, self.overlap):
-            if figure is not None and not 0.0 <= figure <= 1.0:
-                raise ValueError(f"a figure of {figure} where one between 0 and 1 is expected")
+            raise InputError("ids and retriever belong together: the candidates and the retriever's scores")
         for what, column in (("retriever", self.retriever), ("reranker", self.reranker)):
             if column is not None and self.ids is not None and len(column) != len(self.ids):
-                raise ValueError(f"{len(self.ids)} ids and {len(column)} {what} scores: one each is expected")
+                raise InputError(f"{len(self.ids)} ids and {len(column)} {what} scores: one each is expected")
 
     def completed_by(self, later: "Feedback") -> "Feedback":
         """With what it lacks taken from what was told later; what was told before stays."""
@@ -71,7 +76,37 @@ class Feedback(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
 
     @staticmethod
     def unpacked(content: bytes) -> "Feedback":
-        return _kept.decode(zlib.decompress(content))
+        """From what was kept; a ValueError if that is damaged."""
+        try:
+            return _kept.decode(zlib.decompressobj().decompress(content, _LONGEST_KEPT))
+        except (zlib.error, msgspec.MsgspecError) as error:
+            raise ValueError(str(error)) from None
+
+
+@cache
+def _kinds() -> dict[str, Any]:
+    """What each field holds."""
+    return get_type_hints(Feedback, include_extras=True)
+
+
+def _checked(name: str, value: Any, kind: Any) -> Any:
+    """A value as it is kept, whoever made the record; numpy's numbers and arrays are numbers and lists."""
+    try:
+        return msgspec.convert(value, kind)
+    except msgspec.ValidationError:
+        pass
+    try:
+        return msgspec.convert(_plain(value), kind)
+    except msgspec.ValidationError as error:
+        raise InputError(f"{name}: {complaint(error)}") from None
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    if isinstance(value, Mapping):
+        return {_plain(key): _plain(each) for key, each in value.items()}
+    return value if isinstance(value, str) or not isinstance(value, Iterable) else [_plain(each) for each in value]
 
 
 _kept = msgspec.msgpack.Decoder(Feedback)
@@ -80,7 +115,7 @@ _line = msgspec.json.Decoder(Feedback)
 
 def read_feedback(stream: IO[bytes], name: str) -> Iterator[Feedback]:
     """One record a line of JSON; the first wrong line is named."""
-    for number, line in numbered_lines(stream, name, LONGEST_RECORD):
+    for number, line in numbered_lines(stream, name, LONGEST_FEEDBACK):
         if line.strip():
             yield _parsed(line, f"{name}, line {number:,}")
 

@@ -16,6 +16,7 @@ class Look:
 
     period: int
     number: int
+    tune_fraction: float
     data: Candidates
 
 

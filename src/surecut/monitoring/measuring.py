@@ -13,10 +13,11 @@ from surecut.checking import claimed_target, declared_measure
 from surecut.curves import Tail, measure_curves
 from surecut.errors import InputError
 from surecut.fusion import final_scores
-from surecut.integrations.stage import of_query
+from surecut.integrations.stage import of_query, refuse_rising
 from surecut.measures import AnyMeasure, cutoff_of, is_built_in, overlap
 from surecut.monitoring.drift import profile
 from surecut.monitoring.feedback import Feedback
+from surecut.ordering import as_float32
 from surecut.targets import Target
 
 DEFAULT_TOP = 10
@@ -50,10 +51,14 @@ class Gauge:
         if certificate.target["kind"] != "risk" and is_built_in(certificate.measure):
             self.measure = self.target.measure(declared_measure(certificate, None))
         self.top = top or cutoff_of(certificate.measure) or DEFAULT_TOP
+        self._counts_empty = "empty_lists" in certificate.calibration  # is it about queries with nothing retrieved too?
 
     def read(self, records: Sequence[Feedback]) -> list[Reading]:
         """What each record says; one whose lists cannot be the certificate's is refused by its id."""
         listed = {each.id: each for each in records if each.retriever}
+        for each in listed.values():
+            with of_query(each.id):
+                refuse_rising(as_float32(np.array(each.retriever)))
         lists = _candidates(listed, shadowed=False)
         profiles = self._profiles(lists)
         shadowed = {name: each for name, each in listed.items() if each.reranker is not None}
@@ -69,8 +74,11 @@ class Gauge:
 
     def complete(self, record: Feedback) -> bool:
         """Does it have all that a recalibration needs?"""
-        judged = self.measure is not None and (not self.measure.needs_judgements or bool(record.judgements))
-        return judged and bool(record.retriever) and record.reranker is not None
+        if self.measure is None or (self.measure.needs_judgements and not record.judgements):
+            return False
+        if record.retriever is not None and not len(record.retriever):
+            return self._counts_empty and self.measure.needs_judgements
+        return record.retriever is not None and record.reranker is not None
 
     def _profiles(self, data: Candidates) -> dict[str, Mapping[str, float]]:
         if not data.retriever.size:
@@ -116,19 +124,22 @@ class Gauge:
 
     def _claimed(self, record: Feedback, computed: tuple[float, float] | None) -> Claimed | None:
         """X of the claim; figures that come with the feedback go before computed ones."""
-        measured, full = self._figures(record) or computed or self._of_empty(record) or (None, None)
-        if measured is None or (full is None and self.target.is_drop):
+        found = self._figures(record) or computed or self._of_empty(record)
+        if found is None:
             return None
-        whole = 0.0 if full is None else full
-        return Claimed(float(self.target.variable(np.array([measured]), np.array([whole]))[0]), measured, whole)
+        measured, full = found
+        return Claimed(float(self.target.variable(np.array([measured]), np.array([full]))[0]), measured, full)
 
-    def _figures(self, record: Feedback) -> tuple[float, float | None] | None:
+    def _figures(self, record: Feedback) -> tuple[float, float] | None:
+        """What the feedback says itself, if that is enough for the claim."""
         given = record.overlap if self.target.kind == "agreement" else record.measured
-        return None if given is None else (given, record.full)
+        if given is None or (record.full is None and self.target.is_drop):
+            return None
+        return given, 0.0 if record.full is None else record.full
 
     def _of_empty(self, record: Feedback) -> tuple[float, float] | None:
-        """A query for which nothing was retrieved: nothing to disagree about, and nothing found."""
-        if record.retriever is None or len(record.retriever):
+        """A query for which nothing was retrieved, where those count: nothing to disagree about, and nothing found."""
+        if not self._counts_empty or record.retriever is None or len(record.retriever):
             return None
         if self.target.kind == "agreement":
             return 1.0, 1.0
@@ -142,7 +153,7 @@ def as_candidates(records: Sequence[Feedback], depth: int) -> Candidates:
 
 
 def _candidates(records: Mapping[str, Feedback], shadowed: bool) -> Candidates:
-    """The records' lists, with the second stage and the judgements where all have it; no list is empty."""
+    """The records' lists, with the second stage and the judgements where all have it; empty ones are judged."""
     for each in records.values():
         if len(set(each.ids or ())) < len(each.ids or ()):
             raise InputError(f"feedback '{each.id}': a document is twice among its candidates: keep one of them")

@@ -2,9 +2,9 @@
 
 import secrets
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +24,8 @@ from surecut.monitoring.store import Connection, KeptFeedback, Period, Store, St
 from surecut.monitoring.streams import STREAMS, USUAL_LEVELS, Levels, Mean, State, Traffic
 from surecut.targets import Agreement
 
-TOGETHER = 500
-"""Records that are counted in one transaction, where they come in a stream."""
+_RECORDS, _DOCUMENTS = 500, 500_000
+"""As many records, with as many documents, as are counted in one transaction where they come in a stream."""
 
 
 @dataclass(frozen=True)
@@ -82,6 +82,7 @@ class Monitor:
         levels: Levels = USUAL_LEVELS,
         floor: Agreement | None = None,
         first_look: int | None = None,
+        tune_fraction: float = 0.2,
         any_length: bool = False,
     ) -> None:
         """Begin to watch. Everything here is declared before any feedback is seen.
@@ -91,10 +92,17 @@ class Monitor:
             levels: The evidence that raises an alarm.
             floor: The least agreement to expect of shadow reranking, made by `agreement`; without it no alarm.
             first_look: Complete queries for a first recalibration; by default as many as the certificate rests on.
+            tune_fraction: The share of them that a recalibration sets aside where something is fitted.
             any_length: Take lists longer or shorter than any calibrated on.
         """
-        drift = self._beside(reference, any_length)
-        settings, state = self._fresh(drift, levels, floor, first_look, any_length)
+        settings, state = self._fresh(
+            self._beside(reference, any_length),
+            levels=levels,
+            floor=floor,
+            first_look=first_look,
+            tune_fraction=tune_fraction,
+            any_length=any_length,
+        )
         with self.store.writing() as connection:
             kept.take_turns(connection, self._digest)
             if kept.latest(connection, self._digest) is not None:
@@ -110,6 +118,7 @@ class Monitor:
         levels: Levels | None = None,
         floor: Agreement | None = None,
         first_look: int | None = None,
+        tune_fraction: float | None = None,
         any_length: bool | None = None,
         believe_again: bool = False,
     ) -> None:
@@ -126,27 +135,25 @@ class Monitor:
             old, ended = self._read(before)
             lengths = old.any_length if any_length is None else any_length
             settings, state = self._fresh(
-                self._beside(reference, lengths)
-                if reference
-                else Drift.from_json(kept.reference_of(connection, before.id)),
-                levels or old.levels,
-                floor or (None if old.floor is None else Agreement(old.floor, old.top)),
-                first_look or old.first_look,
-                lengths,
-                (old.disbelieved or bool(ended.claim.alarms)) and not believe_again,
+                self._beside(reference, lengths) if reference else self._compared_with(connection, before),
+                levels=levels or old.levels,
+                floor=floor or (None if old.floor is None else Agreement(old.floor, old.top)),
+                first_look=first_look or old.first_look,
+                tune_fraction=old.tune_fraction if tune_fraction is None else tune_fraction,
+                any_length=lengths,
+                disbelieved=(old.disbelieved or bool(ended.claim.alarms)) and not believe_again,
             )
             kept.begin(connection, self._digest, asdict(settings), state.to_json())
 
-    def add(self, records: Iterable[Feedback], together: int = TOGETHER) -> Added:
-        """Count feedback; when this returns, it is on disk. What is known already is not counted again.
+    def add(self, records: Iterable[Feedback]) -> Added:
+        """Count feedback, some records at a time; when this returns, it is on disk. What is known counts once.
 
-        A record that cannot be the certificate's is an error, and none of those that are counted `together` with it
-        counts.
+        A record that cannot be the certificate's is an error; how many before it were counted is said.
         """
-        done, rest = NOTHING, iter(records)
+        done = NOTHING
         try:
-            while some := list(islice(rest, together)):
-                done += self._add(some)
+            for some in _batches(records):
+                done += self.add_at_once(some)
         except InputError as error:
             if not done.records:
                 raise
@@ -199,9 +206,10 @@ class Monitor:
                     "and judgements)"
                 )
             records = kept.complete_feedback(connection, period.id, queries_of(number, first))
-        data = as_candidates([Feedback.unpacked(each) for each in records], self.certificate.depth)
+        with self._undamaged():
+            data = as_candidates([Feedback.unpacked(each) for each in records], self.certificate.depth)
         assert len(data) == queries_of(number, first)
-        return Look(period.id, number, data)
+        return Look(period.id, number, settings.tune_fraction, data)
 
     def took(self, look: Look, found: Certificate) -> None:
         """Write down that a look was taken, and what came of it."""
@@ -220,18 +228,26 @@ class Monitor:
     def _fresh(
         self,
         drift: Drift,
+        *,
         levels: Levels = USUAL_LEVELS,
         floor: Agreement | None = None,
         first_look: int | None = None,
+        tune_fraction: float = 0.2,
         any_length: bool = False,
         disbelieved: bool = False,
     ) -> tuple[Settings, State]:
         gauge = Gauge(self.certificate, None if floor is None else floor.k, any_length)
+        if floor is not None and isinstance(gauge.target, Agreement) and gauge.target.k != floor.k:
+            raise InputError(
+                f"the claim is about agreement with the top {gauge.target.k}, so the floor is too (@{gauge.target.k}): "
+                "feedback says one overlap of a query"
+            )
         settings = Settings(
             levels=levels,
             top=gauge.top,
             floor=None if floor is None else floor.value,
             first_look=first_look or int(self.certificate.calibration["units"]),
+            tune_fraction=tune_fraction,
             any_length=any_length,
             reference=drift.seen,
             salt=secrets.token_hex(8),
@@ -255,21 +271,38 @@ class Monitor:
 
     def _read(self, period: Period) -> tuple[Settings, State]:
         """What a period's row says."""
-        try:
+        with self._undamaged():
             return Settings.from_json(period.settings), State.from_json(period.state)
+
+    def _compared_with(self, connection: Connection, period: Period) -> Drift:
+        """What traffic was compared with when a period began."""
+        with self._undamaged():
+            return Drift.from_json(kept.reference_of(connection, period.id))
+
+    @contextmanager
+    def _undamaged(self) -> Iterator[None]:
+        """Rows as a monitor wrote them."""
+        try:
+            yield
+        except InputError:
+            raise
         except (LookupError, TypeError, ValueError, AttributeError):
-            raise InputError(f"{self.store.name}: damaged, or not a monitor's; restore it, or begin another") from None
+            raise StoreUnavailable(
+                f"{self.store.name}: damaged, or not a monitor's; restore it, or begin another"
+            ) from None
 
     def _gauge(self, settings: Settings) -> Gauge:
         return Gauge(self.certificate, settings.top, settings.any_length)
 
-    def _add(self, records: Sequence[Feedback]) -> Added:
+    def add_at_once(self, records: Sequence[Feedback]) -> Added:
+        """Count all of these records, or none if one of them cannot be the certificate's."""
         own = [each for each in records if each.certificate in (None, self._digest)]
         with self.store.writing() as connection:
             period = self._held(connection)
             stale = kept.known_earlier(connection, period, _ids(own))
             fresh = [each for each in own if each.id not in stale]
-            told = entries(fresh, kept.known_feedback(connection, period.id, _ids(fresh)))
+            with self._undamaged():
+                told = entries(fresh, kept.known_feedback(connection, period.id, _ids(fresh)))
             gauge = self._gauge(self._read(period)[0])
             readings = gauge.read([each.told for each in told])
             found = {entry.told.id: reading for entry, reading in zip(told, readings, strict=True)}
@@ -305,6 +338,23 @@ def refuse_unwatchable(certificate: Certificate) -> None:
             "the certificate is about groups of queries, each counting once, and feedback comes query by query: "
             "calibrate without groups, on queries that are a random sample of the traffic"
         )
+
+
+def _batches(records: Iterable[Feedback]) -> Iterator[list[Feedback]]:
+    """Records, as many at a time as fit in little memory."""
+    some: list[Feedback] = []
+    documents = 0
+    for each in records:
+        if not isinstance(each, Feedback):
+            raise InputError(f"feedback is made by Feedback(id=...), not of type {type(each).__name__}")
+        size = len(each.ids or ()) + len(each.judgements or ())
+        if some and (len(some) == _RECORDS or documents + size > _DOCUMENTS):
+            yield some
+            some, documents = [], 0
+        some.append(each)
+        documents += size
+    if some:
+        yield some
 
 
 def _ids(records: Iterable[Feedback]) -> list[str]:

@@ -11,20 +11,19 @@ from surecut.monitoring.monitor import Monitor
 from surecut.rederiving import Given, choices_of
 
 
-def recalibrate(
-    monitor: Monitor, look: int | None = None, *, tune_fraction: float = 0.2
-) -> tuple[Certificate, Candidates]:
+def recalibrate(monitor: Monitor, look: int | None = None) -> tuple[Certificate, Candidates]:
     """The claim, rule and measure of a monitor's certificate again, on fresh complete feedback; and that feedback.
 
     Looks are declared when a period begins: look i takes the first `first_look` 2^(i-1) complete queries and tests at
     delta / 2^i, so that all looks together keep the confidence. By default the last look that there is data for. What
-    was fitted is fitted again, on a share of the queries that is set aside.
+    was fitted is fitted again, on a share of the queries that is set aside; that share is declared too, because every
+    other one would be another look.
     """
     old = monitor.certificate
     if old.procedure != "walk":
         raise InputError(f"the certificate was made by '{old.procedure}': make a new one with surecut calibrate")
     seen = monitor.look(look)
-    found = _calibrated(old, seen.data, seen.number, tune_fraction)
+    found = _calibrated(old, seen.data, seen.number, seen.tune_fraction)
     monitor.took(seen, found)
     return found, seen.data
 

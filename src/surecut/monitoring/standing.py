@@ -142,18 +142,24 @@ def _earlier_reasons(settings: Settings) -> list[str]:
     return ["in an earlier period the evidence was against the claim, and nobody has said that its cause was mended"]
 
 
-def _claim_reasons(claim: Mean, levels: Levels) -> list[str]:
+def _alarm_reasons(mean: Mean, levels: Levels, queries: str, what: str) -> list[str]:
+    """Each alarm about a mean, with what it promises."""
     said = []
-    if "ever" in claim.alarms:
+    if "ever" in mean.alarms:
         said.append(
-            f"after {claim.alarms['ever']:,} labelled queries the evidence against the claim reached {levels.ever:g}; "
-            f"were the claim true, that would ever happen with a probability of at most {1 / levels.ever:.3g}"
+            f"after {mean.alarms['ever']:,} {queries} the evidence against {what} reached {levels.ever:g}; were that "
+            f"true, it would ever happen with a probability of at most {1 / levels.ever:.3g}"
         )
-    if "recent" in claim.alarms:
+    if "recent" in mean.alarms:
         said.append(
-            f"after {claim.alarms['recent']:,} labelled queries the evidence of a recent change for the worse reached "
-            f"{levels.recent:g}; without one that takes at least {levels.recent:,.0f} labelled queries, on average"
+            f"after {mean.alarms['recent']:,} {queries} the evidence that {what} has recently become false reached "
+            f"{levels.recent:g}; without a change that takes at least {levels.recent:,.0f} of them, on average"
         )
+    return said
+
+
+def _claim_reasons(claim: Mean, levels: Levels) -> list[str]:
+    said = _alarm_reasons(claim, levels, "labelled queries", "the claim")
     if not said and not claim.count:
         said.append("no labelled query has come in yet")
     if not said:
@@ -162,13 +168,10 @@ def _claim_reasons(claim: Mean, levels: Levels) -> list[str]:
 
 
 def _other_reasons(state: State, settings: Settings) -> list[str]:
-    said = []
-    if state.agreement.alarms:
-        first = min(state.agreement.alarms.values())
-        said.append(
-            f"after shadow reranking of {first:,} queries, agreement with the unpruned top {settings.top} is shown to "
-            f"be below the {settings.floor:.6g} that was declared"
-        )
+    what = (
+        f"an agreement of at least {settings.floor:.6g} with the unpruned top {settings.top}" if settings.floor else ""
+    )
+    said = _alarm_reasons(state.agreement, settings.levels, "queries reranked in the shadow", what)
     if state.drift.alarms:
         among = "those of the reference queries" if settings.reference else "earlier ones"
         said.append(

@@ -10,7 +10,7 @@ import os
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from typing import Any
 from surecut.errors import InputError
 from surecut.extras import needed
 from surecut.monitoring import DEFAULT_STORE
+from surecut.monitoring.streams import STREAMS
 
 needed("sqlalchemy", "monitor")
 
@@ -27,7 +28,7 @@ Connection = sa.Connection
 
 VERSION = 1
 _CONNECTIONS = 20
-_PATIENCE = 60.0  # seconds to wait for another writer
+PATIENCE = 60.0  # seconds to wait for another writer
 
 _tables = sa.MetaData()
 _versions = sa.Table("surecut_store", _tables, sa.Column("version", sa.Integer, primary_key=True))
@@ -105,7 +106,7 @@ class StoreUnavailable(InputError):
 class Store:
     """A database of periods, by the path of an SQLite file or by a URL."""
 
-    def __init__(self, place: str | Path = DEFAULT_STORE, create: bool = True) -> None:
+    def __init__(self, place: str | Path = DEFAULT_STORE, create: bool = True, patience: float = PATIENCE) -> None:
         url = _url(place)
         self._one_file = url.get_backend_name() == "sqlite"
         self.name = str(url.database) if self._one_file else url.render_as_string()
@@ -114,7 +115,7 @@ class Store:
         if self._one_file:
             _make_file(Path(self.name), create)
             self._file = _identity(self.name)
-        self._engine = _engine(url)
+        self._patience, self._engine = patience, _engine(url, patience)
         with self._connected(writes=create) as connection:
             if create:
                 _create(connection)
@@ -123,16 +124,33 @@ class Store:
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         """What is committed; a reader waits for no writer."""
+        self._refuse_another_file()
         with self._connected(writes=False) as connection:
             yield connection
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
         """A transaction: all of it, or nothing if it is left by an error."""
-        if self._file is not None and _identity(self.name) != self._file:  # what is open would be lost at the end
-            raise StoreUnavailable(f"the monitor's database {self.name} was removed or replaced: start again with it")
-        with self._turn if self._one_file else nullcontext(), self._connected(writes=True) as connection:
+        self._refuse_another_file()
+        with self._my_turn(), self._connected(writes=True) as connection:
             yield connection
+
+    def _refuse_another_file(self) -> None:
+        """What is written to a file that is open and has no name any more is lost at the end."""
+        if self._file is not None and _identity(self.name) != self._file:
+            raise StoreUnavailable(f"the monitor's database {self.name} was removed or replaced: start again with it")
+
+    @contextmanager
+    def _my_turn(self) -> Iterator[None]:
+        if not self._one_file:
+            yield
+            return
+        if not self._turn.acquire(timeout=self._patience):
+            raise StoreUnavailable(f"the monitor's database {self.name} is busy: {self._patience:g} s were not enough")
+        try:
+            yield
+        finally:
+            self._turn.release()
 
     def close(self) -> None:
         self._engine.dispose()
@@ -191,10 +209,12 @@ def _make_file(path: Path, create: bool) -> None:
         raise InputError(f"{path}: cannot be made ({error.strerror})") from None
 
 
-def _engine(url: sa.URL) -> sa.Engine:
+def _engine(url: sa.URL, patience: float) -> sa.Engine:
     if url.get_backend_name() != "sqlite":
-        return sa.create_engine(url, pool_pre_ping=True, pool_size=_CONNECTIONS)
-    engine = sa.create_engine(url, connect_args={"timeout": _PATIENCE}, pool_size=_CONNECTIONS)
+        waits = {"connect_timeout": max(2, round(patience)), "options": f"-c lock_timeout={round(1000 * patience)}"}
+        unsaid = {name: value for name, value in waits.items() if name not in url.query}
+        return sa.create_engine(url, connect_args=unsaid, pool_pre_ping=True, pool_size=_CONNECTIONS)
+    engine = sa.create_engine(url, connect_args={"timeout": patience}, pool_size=_CONNECTIONS)
     sa.event.listen(engine, "connect", _set_up_sqlite)
     sa.event.listen(engine, "begin", _begin_sqlite)
     return engine
@@ -259,7 +279,7 @@ def _parsed(text: str) -> Any:
 
 def reference_of(connection: Connection, period: int) -> Any:
     """What traffic was compared with when a period began."""
-    return json.loads(connection.execute(sa.select(PERIODS.c.reference).where(PERIODS.c.id == period)).scalar_one())
+    return _parsed(connection.execute(sa.select(PERIODS.c.reference).where(PERIODS.c.id == period)).scalar_one())
 
 
 def begin(connection: Connection, digest: str, settings: Mapping[str, Any], state: Mapping[str, Any]) -> Period:
@@ -284,7 +304,8 @@ def known_earlier(connection: Connection, period: Period, ids: Sequence[str]) ->
     query = (
         sa.select(OBSERVATIONS.c.id)
         .join(PERIODS, OBSERVATIONS.c.period == PERIODS.c.id)
-        .where(PERIODS.c.digest == period.digest, PERIODS.c.number < period.number, OBSERVATIONS.c.id.in_(ids))
+        .where(PERIODS.c.digest == period.digest, PERIODS.c.number < period.number)
+        .where(OBSERVATIONS.c.stream.in_(STREAMS), OBSERVATIONS.c.id.in_(ids))
     )
     return set(connection.execute(query).scalars())
 
@@ -311,8 +332,8 @@ def complete_feedback(connection: Connection, period: int, queries: int) -> list
 def counted(connection: Connection, period: int, ids: Sequence[str]) -> set[tuple[str, str]]:
     """In which streams these ids have been counted."""
     query = sa.select(OBSERVATIONS.c.stream, OBSERVATIONS.c.id).where(
-        OBSERVATIONS.c.period == period, OBSERVATIONS.c.id.in_(ids)
-    )
+        OBSERVATIONS.c.period == period, OBSERVATIONS.c.stream.in_(STREAMS), OBSERVATIONS.c.id.in_(ids)
+    )  # the streams are named for the sake of the index
     return {(row.stream, row.id) for row in connection.execute(query)}
 
 

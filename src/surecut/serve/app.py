@@ -25,7 +25,6 @@ from surecut.version import __version__
 needed("fastapi", "serve")
 
 from fastapi import FastAPI, Request, Response  # noqa: E402
-from starlette.concurrency import run_in_threadpool  # noqa: E402
 from starlette.exceptions import HTTPException  # noqa: E402
 
 _LARGE = 256 * 1024  # bytes: what takes long is done beside the loop, so that others are answered meanwhile
@@ -72,7 +71,7 @@ async def _alive(app: FastAPI) -> AsyncIterator[None]:
     with contextlib.suppress(asyncio.CancelledError):
         await tending
     try:
-        await run_in_threadpool(service.count_sampled)
+        await service.tending.run(service.count_sampled)
     except InputError as error:
         log("sampled queries are lost", logging.ERROR, problem=str(error))
 
@@ -80,23 +79,34 @@ async def _alive(app: FastAPI) -> AsyncIterator[None]:
 async def _tend(service: Service) -> None:
     while True:
         await asyncio.sleep(_EVERY)
-        try:
-            await run_in_threadpool(tend, service)
-        except Exception as error:  # the next time it may work; requests are served meanwhile
-            log("tending failed", logging.ERROR, kind=type(error).__name__, problem=str(error))
+        await service.tending.run(lambda: tend(service))
 
 
 def tend(service: Service) -> None:
-    """Reload files that changed, count what was sampled, and see how certificates stand."""
+    """Reload files that changed, count what was sampled, and see how certificates stand.
+
+    What fails may work the next time; it keeps nothing else from being done, and requests are served meanwhile.
+    """
+    _attempt(_reload, service)
+    _attempt(service.count_sampled)
+    for served in service.shelf:
+        _attempt(service.refresh, served)
+
+
+def _attempt(step: Callable[..., Any], *of: Any) -> None:
+    try:
+        step(*of)
+    except Exception as error:
+        log("tending failed", logging.ERROR, kind=type(error).__name__, problem=str(error))
+
+
+def _reload(service: Service) -> None:
     for served in service.shelf.reload():
         outcome = "refused" if served.problem else "reloaded"
         service.metrics.reloads.labels(served.name, outcome).inc()
         level = logging.ERROR if served.problem else logging.INFO
         log(outcome, level, certificate=served.name, digest=served.digest, problem=served.problem)
     service.watcher.forget_others([served.digest for served in service.shelf])
-    service.count_sampled()
-    for served in service.shelf:
-        service.refresh(served)
 
 
 async def health(request: Request) -> Response:
@@ -131,7 +141,7 @@ async def prune(request: Request, name: str) -> Response:
     def work() -> m.Survivors:
         return service.prune(service.served(name), m.decoded(body, _sent(request), m.Query))
 
-    found = work() if len(body) < _LARGE else await run_in_threadpool(work)
+    found = work() if len(body) < _LARGE else await service.pruning.run(work)
     request.scope["surecut"].update(certificate=name, candidates=found.candidates, kept=found.kept)
     return _answer(request, found)
 
@@ -146,7 +156,7 @@ async def prune_batch(request: Request, name: str) -> Response:
             raise Refusal(413, "too large", f"{len(queries):,} queries: at most {service.limits.queries:,} a request")
         return m.AllSurvivors([_named(service.prune, served, each, place) for place, each in enumerate(queries)])
 
-    found = await run_in_threadpool(work)
+    found = await service.pruning.run(work)
     totals = {"candidates": sum(each.candidates for each in found.results), "kept": sum(e.kept for e in found.results)}
     request.scope["surecut"].update(certificate=name, queries=len(found.results), **totals)
     return _answer(request, found)
@@ -155,7 +165,7 @@ async def prune_batch(request: Request, name: str) -> Response:
 async def rank(request: Request, name: str) -> Response:
     """A query and its candidates with texts in, the final list out: pruned, and the survivors reranked here."""
     service, body = _service(request), await request.body()
-    found = await run_in_threadpool(
+    found = await service.ranking.run(
         lambda: service.rank(service.served(name), m.decoded(body, _sent(request), m.RankQuery))
     )
     request.scope["surecut"].update(certificate=name, candidates=found.candidates, kept=found.kept)
@@ -165,7 +175,7 @@ async def rank(request: Request, name: str) -> Response:
 async def feedback(request: Request, name: str) -> Response:
     """Feedback on queries of the traffic; what is answered with 200 is on disk, and an id counts once."""
     service, body = _service(request), await request.body()
-    found = await run_in_threadpool(
+    found = await service.counting.run(
         lambda: service.feedback(service.served(name), m.decoded(body, _sent(request), m.FeedbackBatch).records)
     )
     request.scope["surecut"].update(certificate=name, records=found.records, known=found.known)
@@ -182,7 +192,7 @@ async def monitor(request: Request, name: str) -> Response:
         standing = service.refresh(served) or watched.standing()
         return m.Monitored(standing, {stream: watched.history(stream) for stream in STREAMS})
 
-    return _answer(request, await run_in_threadpool(work))
+    return _answer(request, await service.reading.run(work))
 
 
 async def metrics(request: Request) -> Response:
@@ -225,6 +235,8 @@ def _service(request: Request) -> Service:
 
 def _sent(request: Request) -> str:
     """The form of the body."""
+    if (coding := request.headers.get("content-encoding", "identity").lower()) != "identity":
+        raise Refusal(415, "malformed", f"bodies come as they are, not as {coding[:100]}")
     form = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if form in ("application/x-msgpack", "application/vnd.msgpack", MSGPACK):
         return MSGPACK
@@ -257,7 +269,7 @@ def _info(service: Service, served: Served) -> m.Info:
         loaded=served.loaded,
         belief=None if standing is None else standing.belief,
         falls_back=service.watcher.falls_back(served),
-        problem=served.problem,
+        problem=served.problem_in_words,
     )
 
 

@@ -7,9 +7,11 @@ from surecut.serve import messages as m
 
 needed("fastapi", "serve")
 
-from fastapi import FastAPI  # noqa: E402
+from fastapi import FastAPI, Response  # noqa: E402
+from fastapi.openapi.docs import get_swagger_ui_html  # noqa: E402
 from fastapi.openapi.utils import get_openapi  # noqa: E402
 from fastapi_swagger import patch_fastapi  # noqa: E402
+from starlette.responses import RedirectResponse  # noqa: E402
 
 _MEANING = {
     400: "The body is malformed.",
@@ -22,9 +24,9 @@ _MEANING = {
     421: "The service does not answer to this name.",
     422: "The certificate refuses this list.",
     429: "Too many requests.",
-    503: "Not now: the service is stopping, or its database does not answer; try again.",
+    503: "Not now: the service is busy or stopping, or its database does not answer; try again.",
 }
-_ALWAYS, _WITH_BODY = (401, 421, 429), (400, 404, 408, 413, 415, 422)
+_ALWAYS, _WITH_BODY = (401, 421, 429), (400, 404, 408, 413, 415, 422, 503)
 
 
 def described(
@@ -68,7 +70,25 @@ def opened(app: FastAPI) -> None:
         return app.openapi_schema
 
     app.openapi = document  # type: ignore[method-assign]
-    patch_fastapi(app, docs_url="/docs")
+    app.add_api_route("/", _to_page, include_in_schema=False)
+    app.add_api_route("/docs", _page, include_in_schema=False)
+    patch_fastapi(app, docs_url="/swagger", redirect_from_root_to_docs=False)  # for the files of the page
+
+
+async def _to_page() -> Response:
+    return RedirectResponse("docs")
+
+
+async def _page() -> Response:
+    """Addresses are relative, so that they hold behind a proxy."""
+    return get_swagger_ui_html(
+        openapi_url="openapi.json",
+        title="surecut",
+        swagger_js_url="swagger/swagger-ui-bundle.js",
+        swagger_css_url="swagger/swagger-ui.css",
+        swagger_favicon_url="swagger/favicon-32x32.png",
+        swagger_ui_parameters={"tryItOutEnabled": True, "persistAuthorization": True},
+    )
 
 
 _MESSAGES = (

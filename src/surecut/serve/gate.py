@@ -7,6 +7,7 @@ import secrets
 import time
 import traceback
 from collections.abc import Awaitable, Callable, MutableMapping
+from dataclasses import dataclass
 from typing import Any
 
 from surecut.errors import InputError
@@ -31,6 +32,8 @@ OPEN = ("/v1/health", "/v1/ready", "/openapi.json", "/docs", "/swagger", "/monit
 """What needs no key, and may be asked for at any rate: no data is behind it, or below it."""
 
 _SLOWEST_BODY = 20.0  # seconds
+_ALL_BODIES = 256 * 2**20  # bytes
+_LONGEST_NUMBER = 18  # digits
 _GONE = 499  # who asked went away before the body was complete
 
 
@@ -38,17 +41,17 @@ class Gate:
     """Lets a request through to the application, or refuses it in one sentence."""
 
     def __init__(self, app: App, service: Service) -> None:
-        self._app, self._service = app, service
+        self._app, self._service, self._bodies = app, service, _Bodies()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
         started, answer = time.perf_counter(), _Answer(send, secrets.token_hex(8))
-        scope["surecut"] = {}
+        scope["surecut"], body = {}, _Bounded(receive, self._service.limits.body, self._bodies)
         try:
             self._admit(scope)
-            await self._app(scope, _Bounded(receive, self._service.limits.body), answer)
+            await self._app(scope, body, answer)
         except (Refusal, InputError, Malformed) as error:
             refusal = as_refusal(error)
             await answer.refuse(refusal.status, str(refusal), refusal.headers)
@@ -59,6 +62,8 @@ class Gate:
             stack = "".join(traceback.format_tb(error.__traceback__))
             log("fault", logging.ERROR, request=answer.request, kind=type(error).__name__, stack=stack)
             await answer.refuse(500, "the service made a mistake; it is in its log", {})
+        finally:
+            body.let_go()
         self._note(scope, answer, time.perf_counter() - started)
 
     def _admit(self, scope: Scope) -> None:
@@ -74,7 +79,7 @@ class Gate:
             raise Refusal(401, "no key", f"this needs a key: {cure}", {"www-authenticate": "Bearer"})
         self._refuse_haste(key if self._service.keys else address)
         length = headers.get(b"content-length", b"0")
-        if length.isdigit() and int(length) > self._service.limits.body:
+        if length.isdigit() and (len(length) > _LONGEST_NUMBER or int(length) > self._service.limits.body):
             raise too_large(self._service.limits.body)
 
     def _refuse_haste(self, client: str) -> None:
@@ -135,11 +140,18 @@ def _key(headers: dict[bytes, bytes]) -> str:
     return given.strip().decode("utf-8", "surrogateescape")
 
 
-class _Bounded:
-    """The body of a request, up to a size, and not forever."""
+@dataclass
+class _Bodies:
+    """How many bytes all bodies that are not done with hold."""
 
-    def __init__(self, receive: Receive, limit: int) -> None:
-        self._receive, self._limit, self._left = receive, limit, limit
+    held: int = 0
+
+
+class _Bounded:
+    """The body of a request, up to a size, and not forever; all of them together up to a size as well."""
+
+    def __init__(self, receive: Receive, limit: int, all_bodies: _Bodies) -> None:
+        self._receive, self._limit, self._all, self._read = receive, limit, all_bodies, 0
         self._latest = asyncio.get_running_loop().time() + _SLOWEST_BODY
 
     async def __call__(self) -> Message:
@@ -148,10 +160,17 @@ class _Bounded:
                 message = await self._receive()
         except TimeoutError:
             raise Refusal(408, "too slow", "the body did not arrive in time", {"connection": "close"}) from None
-        self._left -= len(message.get("body", b""))
-        if self._left < 0:
+        size = len(message.get("body", b""))
+        self._read, self._all.held = self._read + size, self._all.held + size
+        if self._read > self._limit:
             raise too_large(self._limit)
+        if self._all.held > max(_ALL_BODIES, self._limit):
+            later = {"connection": "close", "retry-after": "1"}
+            raise Refusal(503, "busy", "too many large requests at once: try again later", later)
         return message
+
+    def let_go(self) -> None:
+        self._all.held -= self._read
 
 
 class _Answer:

@@ -38,10 +38,11 @@ class Sampler:
             waiting, self._waiting = self._waiting, {}
         return waiting
 
-    def put_back(self, digest: str, profiles: Profiles) -> None:
+    def put_back(self, taken: Mapping[str, Profiles]) -> None:
         """Count these another time."""
         with self._lock:
-            self._waiting[digest] = {**profiles, **self._waiting.get(digest, {})}
+            for digest, profiles in taken.items():
+                self._waiting[digest] = {**profiles, **self._waiting.get(digest, {})}
 
     @staticmethod
     def _place(query: str) -> float:

@@ -1,6 +1,7 @@
 """What the service does, apart from HTTP: certificates, their monitors, and a reranker if there is one."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -15,6 +16,7 @@ from surecut.monitoring.monitor import Monitor, refuse_unwatchable
 from surecut.monitoring.standing import Standing
 from surecut.monitoring.store import Store, StoreUnavailable
 from surecut.ordering import as_float32
+from surecut.serve.beside import Beside
 from surecut.serve.limits import Keys, Limits, Rate
 from surecut.serve.messages import Counted, Placed, Query, RankedList, RankQuery, Survivors
 from surecut.serve.metrics import Metrics
@@ -42,6 +44,9 @@ class Service:
     def __post_init__(self) -> None:
         self.rate, self.metrics = Rate(self.limits.rate), Metrics()
         self.stopping = False
+        self.pruning, self.ranking = Beside("pruning", 2), Beside("the reranker", 1, waiting=50)
+        self.counting, self.reading = Beside("the monitor", 2), Beside("the monitor", 4)
+        self.tending = Beside("tending", 1)
         self.watcher = Watcher(self.store, self.fall_back, self.shelf.any_length)
         self.sampler = Sampler(0.0 if self.store is None else self.observed)
         for served in self.shelf:
@@ -86,31 +91,31 @@ class Service:
 
     def refresh(self, served: Served) -> Standing | None:
         """See how a certificate stands now."""
-        standing = self.watcher.refresh(served)
-        self.metrics.believe(served.name, standing)
-        return standing
+        try:
+            return self.watcher.refresh(served)
+        finally:
+            self.metrics.believe(served.name, self.watcher.standing(served))
 
     def feedback(self, served: Served, records: Sequence[Feedback]) -> Counted:
         """Count feedback, all of it or none; when this returns, it is on disk."""
         if len(records) > self.limits.queries:
             raise Refusal(413, "too large", f"{len(records):,} records: at most {self.limits.queries:,} a request")
-        added = self.monitor(served).add(records, together=self.limits.queries)
+        added = self.monitor(served).add_at_once(records)
         self.refresh(served)
         return Counted(**asdict(added))
 
     def count_sampled(self) -> None:
         """Count the profiles that were sampled since the last time; those of a certificate that is gone are dropped."""
-        served = {each.digest: each for each in self.shelf}
-        for digest, profiles in self.sampler.take().items():
-            if digest not in served:
-                continue
-            try:
-                self.monitor(served[digest]).add_profiles(profiles)
-            except StoreUnavailable:
-                self.sampler.put_back(digest, profiles)
-                raise
-            except Refusal:  # what cannot be watched need not be
-                continue
+        served, waiting = {each.digest: each for each in self.shelf}, self.sampler.take()
+        try:
+            for digest in list(waiting):
+                if digest in served:
+                    with suppress(Refusal):  # what cannot be watched need not be
+                        self.monitor(served[digest]).add_profiles(waiting[digest])
+                del waiting[digest]
+        except StoreUnavailable:
+            self.sampler.put_back(waiting)
+            raise
 
     def _scores(self, query: Query) -> Float32:
         if isinstance(query.scores, bytes):

@@ -41,6 +41,11 @@ class Served:
         return self.certificate.digest
 
     @property
+    def problem_in_words(self) -> str | None:
+        """The problem, for those who need not know where files lie."""
+        return None if self.problem is None else self.problem.replace(str(self.path), self.path.name)
+
+    @property
     def everything(self) -> Pruner:
         """What keeps every candidate, in the retriever's order."""
         return replace(self.certificate.pruner, threshold=KEEP_EVERYTHING, max_keep=None)
@@ -82,8 +87,11 @@ class Shelf:
 
     def _read(self, name: str, path: Path) -> Served:
         stamp = _stamp(path)
-        if path.exists() and not path.is_file():  # a pipe would be waited for
-            raise InputError(f"{path}: not a file that can be read again and again")
+        try:
+            if path.exists() and not path.is_file():  # a pipe would be waited for
+                raise InputError(f"{path}: not a file that can be read again and again")
+        except OSError as error:
+            raise InputError(f"{path}: {error.strerror}") from None
         stage = Stage(self._load(path), finishes=True, any_length=self.any_length, any_system=self._any_system)
         warm = -np.arange(min(stage.certificate.depth, 64), dtype=np.float32)
         stage.certificate.keep(warm, any_length=True, any_system=True)  # loads the compiled code
@@ -97,6 +105,8 @@ def named(places: Iterable[str]) -> dict[str, Path]:
         name, given, rest = place.partition("=")
         path = Path(rest if given and not os.path.exists(place) else place)
         name = name if str(path) == rest else path.stem
+        if given and path.name == "":
+            raise InputError(f"'{place}' names no file: write it like name=cert.json")
         if not _NAME.fullmatch(name):
             raise InputError(
                 f"'{name}' is no name for a certificate: use letters, digits, '.', '_' and '-' (name=FILE)"

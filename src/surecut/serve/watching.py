@@ -1,5 +1,6 @@
 """The monitors of what is served, by the digest of the certificate: a name may stand for another one tomorrow."""
 
+import time
 from collections.abc import Collection
 
 from surecut.errors import InputError
@@ -9,6 +10,8 @@ from surecut.monitoring.store import Store
 from surecut.serve.refusing import Refusal
 from surecut.serve.shelf import Served
 
+LONG_AGO = 60.0  # seconds
+
 
 class Watcher:
     """Knows how certificates stand, as far as a store says; `fall_back`: what is not believed prunes nothing."""
@@ -16,19 +19,20 @@ class Watcher:
     def __init__(self, store: Store | None, fall_back: bool = False, any_length: bool = False) -> None:
         self._store, self._fall_back, self._any_length = store, fall_back, any_length
         self._monitors: dict[str, Monitor] = {}
-        self._standings: dict[str, Standing] = {}
+        self._standings: dict[str, tuple[float, Standing]] = {}
 
     def monitor(self, served: Served) -> Monitor:
         """The monitor of a certificate, or the sentence that says why there is none."""
-        if served.digest not in self._monitors:
+        found = self._monitors.get(served.digest)
+        if found is None:
             if self._store is None:
                 raise Refusal(409, "unmonitored", "nothing is monitored: start the service with --monitor STORE")
             try:
-                made = Monitor(served.certificate, self._store, any_length=self._any_length)
+                found = Monitor(served.certificate, self._store, any_length=self._any_length)
             except InputError as error:
                 raise Refusal(409, "unmonitored", error.sentence) from None
-            self._monitors[served.digest] = made
-        return self._monitors[served.digest]
+            self._monitors[served.digest] = found
+        return found
 
     def refresh(self, served: Served) -> Standing | None:
         """See what the store says now, also of what other processes counted; nothing of what cannot be watched."""
@@ -36,12 +40,13 @@ class Watcher:
             standing = self.monitor(served).standing()
         except Refusal:
             return None
-        self._standings[served.digest] = standing
+        self._standings[served.digest] = time.monotonic(), standing
         return standing
 
     def standing(self, served: Served) -> Standing | None:
-        """How it stood when it was last looked at."""
-        return self._standings.get(served.digest)
+        """How it stood when it was last looked at; nothing if that is long ago, because the store does not answer."""
+        seen, standing = self._standings.get(served.digest, (0.0, None))
+        return standing if time.monotonic() - seen < LONG_AGO else None
 
     def falls_back(self, served: Served) -> bool:
         """Is nothing pruned, because it is not believed, or because nobody knows? Only where that was asked for."""
