@@ -266,9 +266,20 @@ COLLECTIONS = {
     ),
 }
 
+
+def _long_lists(documents: int = 600_000) -> bytes:
+    """A record that holds as many documents as the bytes it may have allow."""
+    ids, scores = b'"a",' * documents, b"1," * documents
+    return b'{"id":"q","ids":[' + ids[:-1] + b'],"retriever":[' + scores[:-1] + b"]}\n"
+
+
 ADD = "monitor add cert.json --feedback feedback.jsonl"
 AT_WORK = {
     "feedback of one line": Case(sparse("feedback.jsonl"), ADD, "feedback.jsonl, line 1: longer than"),
+    "feedback of long lists": Case(content("feedback.jsonl", _long_lists() * 4), ADD, "'q': a document is twice"),
+    "feedback of longer ones": Case(
+        content("feedback.jsonl", _long_lists(2**20)), ADD, "line 1: longer than 4,194,304"
+    ),
     "feedback of zeros": Case(None, "monitor add cert.json --feedback -", "line 1: longer than", "/dev/zero"),
     "deep feedback": Case(content("feedback.jsonl", b'{"id":' + b"[" * 1_000_000), ADD, "feedback.jsonl, line 1: "),
     "a store of gigabytes": Case(sparse("monitor.db"), "monitor show cert.json --store monitor.db", "monitor.db"),

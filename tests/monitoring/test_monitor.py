@@ -429,7 +429,7 @@ def test_an_alarm_of_agreement_says_what_it_promises(certificate, place):
     monitor.start(floor=sc.agreement(0.9, 10))
     monitor.add([Feedback(f"q{number}", overlap=0.5) for number in range(200)])
     reasons = " ".join(monitor.standing().reasons)
-    assert "against an agreement of at least 0.9 with the unpruned top 10 reached 20; were that true" in reasons
+    assert "against an agreement of at least 0.9 with the unpruned top 10 reached 20; were it true" in reasons
     assert "without a change that takes at least 1,000 of them, on average" in reasons
 
 

@@ -9,10 +9,14 @@ import pytest
 
 import surecut as sc
 from surecut.calibration import decide
+from surecut.curves import measure_curves
+from surecut.fusion import final_scores
+from surecut.measures import as_measure
 from surecut.monitoring.drift import PROFILE, Drift, Jumper, Ranks
 from surecut.monitoring.feedback import as_feedback
 from surecut.monitoring.looks import queries_of
 from surecut.monitoring.measuring import Gauge
+from surecut.monitoring.recalibrating import calibrated_again
 from surecut.monitoring.streams import Levels, Mean, Traffic
 from tests.validity.design import Cell
 from tests.validity.truth import DELTA, Population, population
@@ -235,3 +239,29 @@ def test_looks_that_are_not_paid_for_are_caught():
     """A negative control: each look at the whole of delta."""
     whole, repetitions = population(Cell(ties=True)), 300
     assert exceeds(false_looks(whole, False, repetitions, 11), repetitions, DELTA)
+
+
+def truly_false(found: sc.Certificate, everybody: sc.Candidates) -> bool:
+    """Is what is certified false for the population that was sampled from?"""
+    if found.status != "certified":
+        return False
+    keys, final = found.pruner.rule.keys(everybody), final_scores(everybody, float(found.fusion["beta"]))
+    curves = measure_curves(everybody, keys, final, as_measure(found.measure), "drop", found.min_keep, None)
+    pruned, target = curves.at(found.threshold), sc.max_drop(found.target["value"])
+    return bool(target.variable(pruned, curves.full).mean() > target.level)
+
+
+def test_looks_that_fit_something_keep_the_confidence(record_property):
+    """Recalibration whole: the fusion weight is fitted on the share that was declared, and the rest certifies."""
+    everybody = sc.simulate("dense-electra", queries=3_000, depth=20, seed=31)
+    old = sc.calibrate(everybody.take(np.arange(600)), target=sc.max_drop(0.2), confidence=1 - DELTA, fusion="fit")
+    rng, repetitions, false = np.random.default_rng(32), 150, 0
+    for _ in range(repetitions):
+        drawn = everybody.take(rng.integers(len(everybody), size=queries_of(2, 400)))
+        drawn = replace(drawn, query_ids=np.array([f"{rng.integers(2**60)}" for _ in range(len(drawn))], dtype=object))
+        looks = ((look, drawn.take(np.arange(queries_of(look, 400)))) for look in (1, 2))
+        false += any(truly_false(calibrated_again(old, data, look, 0.2), everybody) for look, data in looks)
+    record_property(
+        "validity", f"recalibration that fits, 2 looks: {false} of {repetitions} false, promised {DELTA:.0%}"
+    )
+    assert not exceeds(false, repetitions, DELTA)

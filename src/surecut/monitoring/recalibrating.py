@@ -23,12 +23,13 @@ def recalibrate(monitor: Monitor, look: int | None = None) -> tuple[Certificate,
     if old.procedure != "walk":
         raise InputError(f"the certificate was made by '{old.procedure}': make a new one with surecut calibrate")
     seen = monitor.look(look)
-    found = _calibrated(old, seen.data, seen.number, seen.tune_fraction)
+    found = calibrated_again(old, seen.data, seen.number, seen.tune_fraction)
     monitor.took(seen, found)
     return found, seen.data
 
 
-def _calibrated(old: Certificate, data: Candidates, look: int, tune_fraction: float) -> Certificate:
+def calibrated_again(old: Certificate, data: Candidates, look: int, tune_fraction: float) -> Certificate:
+    """The same claim about other queries, tested with the share of delta that a look has."""
     if old.tune is not None and old.tune["source"] == "table":  # a table of old queries: the fresh ones tune anew
         old = replace(old, tune={**old.tune, "source": "fold"})
     unreachable = "relax-target" if old.status == "relaxed-target" else "abstain"

@@ -147,8 +147,8 @@ def _alarm_reasons(mean: Mean, levels: Levels, queries: str, what: str) -> list[
     said = []
     if "ever" in mean.alarms:
         said.append(
-            f"after {mean.alarms['ever']:,} {queries} the evidence against {what} reached {levels.ever:g}; were that "
-            f"true, it would ever happen with a probability of at most {1 / levels.ever:.3g}"
+            f"after {mean.alarms['ever']:,} {queries} the evidence against {what} reached {levels.ever:g}; were it "
+            f"true, that would ever happen with a probability of at most {1 / levels.ever:.3g}"
         )
     if "recent" in mean.alarms:
         said.append(
