@@ -1,10 +1,13 @@
 """Who is let in: keys, names, sizes and rates."""
 
 import asyncio
+import gc
+import weakref
 
 import pytest
 
 from surecut.serve.limits import Limits
+from surecut.serve.refusing import Refusal
 from tests.serve.conftest import DEPTH, PRUNE, scores_of
 
 pytestmark = pytest.mark.anyio
@@ -118,3 +121,27 @@ async def test_a_coded_body_is_refused(client):
     async with client() as service:
         answer = await service.post(PRUNE, content=b'{"scores": []}', headers=headers)
     assert answer.status_code == 415
+
+
+async def test_what_was_refused_is_let_go(client, make, monkeypatch):
+    """Not only when the garbage is collected: by then many large bodies would be there, as numbers and texts."""
+    service, held = make(), []
+
+    class Body:
+        pass
+
+    def refused(*_):
+        body = Body()
+        held.append(weakref.ref(body))
+        raise Refusal(413, "too large", "too large")
+
+    monkeypatch.setattr(service, "prune", refused)
+    gc.disable()
+    try:
+        async with client(service) as asked:
+            for content in (b'{"scores": []}', b'{"scores": []}' + b" " * 300_000):  # on the loop, and beside it
+                answer = await asked.post(PRUNE, content=content, headers={"content-type": "application/json"})
+                assert answer.status_code == 413
+    finally:
+        gc.enable()
+    assert [each() for each in held] == [None, None]

@@ -53,7 +53,7 @@ class Gate:
             self._admit(scope)
             await self._app(scope, body, answer)
         except (Refusal, InputError, Malformed) as error:
-            refusal = as_refusal(error)
+            refusal = as_refusal(error).with_traceback(None)  # which would hold on to the body, and all that it became
             await answer.refuse(refusal.status, str(refusal), refusal.headers)
             scope["surecut"]["reason"] = refusal.reason
         except ClientDisconnect:
