@@ -189,12 +189,17 @@ def _messages(path: Path) -> object:
     return answers
 
 
+_KEPT = [f"dense-electra-{number}" for number in range(30)]
+
+
 def _store(path: Path) -> object:
     """A database that somebody else wrote, or that was damaged; the fuzzer's bytes are all of it."""
     monitor = Monitor(certificates()[0], Store(path, create=False))
     try:
-        monitor.add([Feedback("more", measured=0.5, full=0.5)])
-        return monitor.standing(), [monitor.history(stream) for stream in STREAMS]
+        monitor.add([Feedback("more", measured=0.5, full=0.5), *(Feedback(query, overlap=0.5) for query in _KEPT)])
+        found = monitor.standing(), [monitor.history(stream) for stream in STREAMS], monitor.look()
+        monitor.restart()
+        return found
     finally:
         monitor.store.close()
 
@@ -202,10 +207,8 @@ def _store(path: Path) -> object:
 def _stores() -> list[bytes]:
     with tempfile.TemporaryDirectory() as folder:
         monitor = Monitor(certificates()[0], Path(folder) / "monitor.db")
-        monitor.start(data())
-        monitor.add_data(data())
-        with monitor.store.writing() as connection:
-            connection.exec_driver_sql("DELETE FROM surecut_feedback WHERE complete > 3")
+        monitor.start(data(), first_look=30)
+        monitor.add_data(data().select(_KEPT))
         monitor.store.close()
         return [(Path(folder) / "monitor.db").read_bytes()]
 

@@ -8,6 +8,8 @@ import pytest
 import surecut as sc
 from surecut.candidates import Candidates
 from surecut.certificate import Certificate
+from surecut.monitoring.feedback import Feedback
+from surecut.monitoring.monitor import Monitor
 
 
 @pytest.fixture(scope="session")
@@ -43,3 +45,12 @@ def place(request, tmp_path) -> str:
         connection.execute(f"CREATE DATABASE {name}")
     head, _, options = address.partition("?")
     return f"{head.rsplit('/', 1)[0]}/{name}?{options}"
+
+
+@pytest.fixture
+def monitor(certificate, place):
+    return Monitor(certificate, place)
+
+
+def figures(count: int, measured: float = 0.5, full: float = 0.5, begin: int = 0) -> list[Feedback]:
+    return [Feedback(f"f{number}", measured=measured, full=full) for number in range(begin, begin + count)]

@@ -20,7 +20,7 @@ _CLIENTS = 10_000
 class Limits:
     """What one request, and one client, may ask for."""
 
-    body: int = 8 * 2**20  # bytes; as numbers and texts, a body takes up to 30 times as many
+    body: int = 8 * 2**20  # bytes; as numbers and texts, a body takes up to 45 times as many
     queries: int = 1_000  # a request
     candidates: int = 10_000  # a query
     rate: float | None = None  # requests a second, for each client

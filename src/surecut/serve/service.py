@@ -118,15 +118,15 @@ class Service:
             raise
 
     def _scores(self, query: Query) -> Float32:
-        if isinstance(query.scores, bytes):
-            if len(query.scores) % 4:
-                raise InputError(f"scores are {len(query.scores)} bytes, which are no 32-bit floats: 4 bytes each")
-            scores: Float32 = np.frombuffer(query.scores, dtype="<f4")
-        else:
-            scores = as_float32(np.array(query.scores))
-        if scores.size > self.limits.candidates:
-            raise Refusal(413, "too large", f"{scores.size:,} candidates: at most {self.limits.candidates:,} a query")
-        return scores
+        given = query.scores
+        candidates = len(given) // (4 if isinstance(given, bytes) else 1)
+        if candidates > self.limits.candidates:
+            raise Refusal(413, "too large", f"{candidates:,} candidates: at most {self.limits.candidates:,} a query")
+        if not isinstance(given, bytes):
+            return as_float32(np.array(given))
+        if len(given) % 4:
+            raise InputError(f"scores are {len(given)} bytes, which are no 32-bit floats: 4 bytes each")
+        return np.frombuffer(given, dtype="<f4")
 
     def _pruned(
         self, served: Served, scores: Float32, ids: Sequence[str] | None, query: str | None, falls_back: bool
