@@ -237,3 +237,14 @@ def test_counting_looks_only_at_the_ids_it_counts(certificate, tmp_path):
     assert len(plans) == 2
     for plan in plans:
         assert "period=? AND stream=? AND id=?" in str(plan)
+
+
+def test_a_schema_that_is_no_text_is_damaged(certificate, tmp_path):
+    """SQLite quotes it in a complaint that cannot be read either."""
+    path = tmp_path / "monitor.db"
+    monitor = Monitor(certificate, path)
+    monitor.start()
+    monitor.store.close()
+    path.write_bytes(path.read_bytes().replace(b"tablesurecut_periods", b"tablesu\xd7ecut_periods", 1))
+    with pytest.raises(StoreUnavailable, match="does not work"):
+        Store(path)

@@ -163,6 +163,8 @@ class Store:
         except sa.exc.SQLAlchemyError as error:
             said = " ".join(str(getattr(error, "orig", None) or error).split()) or "no answer"
             raise StoreUnavailable(f"the monitor's database {self.name} does not work: {said}") from None
+        except UnicodeDecodeError:  # of what SQLite quotes from a damaged file
+            raise StoreUnavailable(f"the monitor's database {self.name} does not work: it is damaged") from None
 
 
 def _url(place: str | Path) -> sa.URL:
