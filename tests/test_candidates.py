@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from surecut import Candidates, InputError, simulate
-from surecut.candidates import combine_digests, hashed
+from surecut.candidates import hashed
+from surecut.fingerprints import combine_digests, query_digests
 
 SCORES = [[3.0, 1.0, 2.0], [1.0, 2.0, 3.0]]
 SECOND = [[0.3, 0.1, 0.2], [0.1, 0.2, 0.3]]
@@ -163,7 +164,7 @@ def test_the_fingerprint_notices_every_change_of_content(data, change):
 def test_fingerprints_of_shards_merge_in_any_order(many):
     left, right = many.split((0.5, 0.5))
     ids = [*right.query_ids, *left.query_ids]
-    assert combine_digests(ids, right._query_digests() + left._query_digests()) == many.fingerprint()
+    assert combine_digests(ids, query_digests(right) + query_digests(left)) == many.fingerprint()
 
 
 def test_hashes_depend_on_the_id_and_the_salt_alone():

@@ -10,17 +10,17 @@ import polars as pl
 from surecut.arrays import Float32, Float64, Strings
 from surecut.candidates import UNJUDGED, Candidates, Census, ragged
 from surecut.errors import InputError
+from surecut.joining import joined
+from surecut.judgements import Judgements
 from surecut.kernels.matching import place_scores
-from surecut.listing import Listed, as_numbers, grouped, in_retriever_order, match, refuse_repeated
+from surecut.listing import NO_DOCUMENTS, Listed, grouped, in_retriever_order, match, refuse_repeated
 from surecut.registry import unknown
 
 MissingReranker = Literal["error", "lowest"]
 Absent = Literal["skip", "zero"]
 
 RUN_COLUMNS = ("query_id", "doc_id", "score")
-QREL_COLUMNS = ("query_id", "doc_id", "relevance")
 NOTHING_ODD = Census()
-LARGEST_GRADE = 2**31 - 1
 
 
 def from_runs(
@@ -118,8 +118,17 @@ def with_judgements(
     system: Mapping[str, str] | None = None,
 ) -> Candidates:
     """Candidates from rows in retriever order, graded; without judgements none is."""
+    data = replace(ungraded(listed, scores, reranker), census=census, system=dict(system or {}))
+    if qrels is None:
+        return data
+    judgements = Judgements(qrels)
+    return with_absent(graded(data, listed, judgements.listed), judgements, absent)
+
+
+def ungraded(listed: Listed, scores: Float32, reranker: Float64 | None) -> Candidates:
+    """Candidates from rows in retriever order, of which none is judged."""
     queries = len(listed.queries)
-    data = Candidates(
+    return Candidates(
         query_ids=_objects(listed.queries),
         offsets=listed.offsets,
         retriever=scores,
@@ -129,72 +138,52 @@ def with_judgements(
         missed=np.empty(0, dtype=np.int32),
         missed_offsets=np.zeros(queries + 1, dtype=np.int64),
         doc_ids=listed.docs,
-        census=census,
-        system=dict(system or {}),
     )
-    return data if qrels is None else _graded(data, listed, grouped(unique_judgements(qrels)), absent)
 
 
-def _graded(data: Candidates, listed: Listed, judgements: Listed, absent: Absent) -> Candidates:
+def graded(data: Candidates, listed: Listed, judgements: Listed) -> Candidates:
+    """The same candidates with their grades; judgements of other queries are passed over."""
     place = listed.place()
-    unseen = [query for query in judgements.queries if query not in place]
-    if len(unseen) == len(judgements.queries):
-        run, judged = (next(iter(some), "nothing") for some in (listed.queries, judgements.queries))
-        raise InputError(
-            f"the judgements are for none of the run's queries: the run begins with '{run}', they begin with '{judged}'"
-        )
-    if absent == "zero":
-        offsets = np.concatenate((listed.offsets, np.full(len(unseen), listed.offsets[-1])))
-        listed = Listed(listed.queries + unseen, offsets, listed.frame)
-        place = listed.place()
-    given = judgements.frame["relevance"].to_numpy()
-    grade = np.maximum(given, 0).astype(np.int32)
+    grade = np.maximum(judgements.frame["relevance"].to_numpy(), 0).astype(np.int32)
     matched = match(listed, judgements)
     hit = matched >= 0
-    grades = data.grades  # filled in place: nobody else has seen it
+    grades = data.grades  # filled in place: `ungraded` has just made it, and nobody else has seen it
     grades[matched[hit]] = grade[hit]
     here = np.array([place.get(query, -1) for query in judgements.queries], dtype=np.int64)
     owner = np.repeat(here, np.diff(judgements.offsets))
     lost = ~hit & (owner >= 0)
-    missed, missed_offsets = ragged(owner[lost], grade[lost], len(listed.queries))
-    return replace(
-        data,
-        query_ids=_objects(listed.queries),
-        offsets=listed.offsets,
-        judged=np.isin(np.arange(len(listed.queries)), here),
-        missed=missed,
-        missed_offsets=missed_offsets,
-        census=replace(
-            data.census,
-            absent_queries=len(unseen) if absent == "skip" else 0,
-            absent_as_zero=len(unseen) if absent == "zero" else 0,
-            negative_grades=int(np.sum(given < 0)),
-        ),
-    )
+    missed, missed_offsets = ragged(owner[lost], grade[lost], len(data))
+    judged = np.zeros(len(data), dtype=np.bool_)
+    judged[here[here >= 0]] = True
+    return replace(data, grades=grades, judged=judged, missed=missed, missed_offsets=missed_offsets)
 
 
-def unique_judgements(qrels: pl.DataFrame) -> pl.DataFrame:
-    """Whole-number grades, each pair once; the same line twice is harmless, two grades are not."""
-    qrels = qrels.drop_nulls("relevance")
-    grade = qrels["relevance"]
-    whole = as_numbers(grade, strict=False)
-    odd = whole.is_null() | (whole != whole.floor()) | (whole.abs() > LARGEST_GRADE)
-    odd = odd.fill_null(True) | whole.is_nan()
-    if odd.any():
-        row = int(odd.arg_max() or 0)
+def with_absent(data: Candidates, judgements: Judgements, absent: Absent) -> Candidates:
+    """Account for judged queries that are not in the run: they are counted, or counted as 0."""
+    unseen = unseen_queries(data.query_ids, judgements)
+    census = replace(data.census, negative_grades=judgements.negative)
+    if absent == "skip" or not unseen:
+        return replace(data, census=replace(census, absent_queries=len(unseen)))
+    counted = replace(data, census=replace(census, absent_as_zero=len(unseen)))
+    return joined([counted, without_lists(unseen, judgements, data.reranker is not None)])
+
+
+def unseen_queries(query_ids: Strings, judgements: Judgements) -> list[str]:
+    """Judged queries that are not in the run; if none is, the two do not belong together."""
+    unseen = judgements.not_about(set(query_ids))
+    if len(unseen) == len(judgements.queries):
+        run, judged = (next(iter(some), "nothing") for some in (query_ids, judgements.queries))
         raise InputError(
-            f"query '{qrels['query_id'][row]}', document '{qrels['doc_id'][row]}': the grade '{grade[row]}' is not a "
-            "whole number of 32 bits"
+            f"the judgements are for none of the run's queries: the run begins with '{run}', they begin with '{judged}'"
         )
-    qrels = qrels.with_columns(whole.cast(pl.Int64).alias("relevance"))
-    once = qrels.unique(QREL_COLUMNS, maintain_order=True)
-    clash = once.filter(pl.struct("query_id", "doc_id").is_duplicated())
-    if clash.height:
-        raise InputError(
-            f"the judgements have two different grades for query '{clash['query_id'][0]}', document "
-            f"'{clash['doc_id'][0]}': keep one of them"
-        )
-    return once
+    return unseen
+
+
+def without_lists(queries: list[str], judgements: Judgements, reranked: bool) -> Candidates:
+    """Queries for which nothing was retrieved: all that is relevant is missed."""
+    nothing = Listed(queries, np.zeros(len(queries) + 1, dtype=np.int64), pl.DataFrame(NO_DOCUMENTS))
+    empty = ungraded(nothing, np.empty(0, dtype=np.float32), np.empty(0) if reranked else None)
+    return graded(empty, nothing, judgements.about(queries))
 
 
 def _objects(names: list[str]) -> Strings:

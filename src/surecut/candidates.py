@@ -2,22 +2,23 @@
 
 import hashlib
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import astuple, dataclass, field, replace
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-import xxhash
 
 from surecut.arrays import Array, Bool, Float32, Float64, Int32, Int64, Strings
 from surecut.errors import InputError
+from surecut.fingerprints import combine_digests, query_digests
 
 if TYPE_CHECKING:
     import polars as pl
 
 UNJUDGED = -1
 _SPLIT_SALT = b"surecut split "
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,12 @@ class Census:
     negative_grades: int = 0  # read as 0
     extra_reranked: int = 0  # reranker rows that are no candidates
     filled_reranked: int = 0  # candidates the reranker run misses, placed last on request
+
+    @classmethod
+    def total(cls, parts: Iterable["Census"]) -> "Census":
+        """The counts of several parts, added up."""
+        counts = [astuple(part) for part in parts]
+        return cls(*map(sum, zip(*counts, strict=True)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,6 +143,11 @@ class Candidates:
         return self.query_ids if self.groups is None else self.groups
 
     @property
+    def any_relevant(self) -> bool:
+        """Is any document relevant to any query?"""
+        return bool(np.any(self.grades > 0) or np.any(self.missed > 0))
+
+    @property
     def without_relevant(self) -> int:
         """Judged queries with no relevant document, which stay with measure 0."""
         found = counts_by_query(self.grades > 0, self.offsets)
@@ -159,6 +171,10 @@ class Candidates:
             doc_ids=None if self.doc_ids is None else self.doc_ids.gather(rows),
             groups=None if self.groups is None else self.groups[queries],
         )
+
+    def map(self, work: "Callable[[Candidates], T]", scores_only: bool = False) -> "Iterator[T]":
+        """What is in memory is one piece (see `Lists`)."""
+        yield work(self)
 
     def select(self, query_ids: Iterable[str]) -> "Candidates":
         """Some queries, by id, in the order given."""
@@ -218,50 +234,13 @@ class Candidates:
         return replace(self, groups=np.array(named, dtype=object))
 
     def fingerprint(self) -> str:
-        """A hash of scores and relevant grades by query id; order and format of the input leave no trace.
-
-        Document ids take no part: they decide ties, and the order of the scores shows the outcome.
-        """
-        return combine_digests(self.query_ids, self._query_digests())
+        """A hash of scores and relevant grades by query id; order and format of the input leave no trace."""
+        return combine_digests(self.query_ids, query_digests(self))
 
     def shared_with(self, other: "Candidates") -> int:
         """How many of the queries here are there too: the same id, scores and judgements."""
-        there = set(zip(other.query_ids, other._query_digests(), strict=True))
-        return sum(each in there for each in zip(self.query_ids, self._query_digests(), strict=True))
-
-    def _query_digests(self) -> list[bytes]:
-        retriever = self.retriever.astype("<f4", copy=False).data.cast("B")
-        reranker = memoryview(b"")
-        if self.reranker is not None:
-            reranker = self.reranker.astype("<f8", copy=False).data.cast("B")
-        width = 0 if self.reranker is None else 8
-        relevant = np.flatnonzero(self.grades > 0)
-        found = np.searchsorted(relevant, self.offsets)
-        ranks = relevant - np.repeat(self.offsets[:-1], np.diff(found))
-        judgements = np.stack((ranks, self.grades[relevant]), axis=1).astype("<i8").tobytes()
-        lost = np.flatnonzero(self.missed > 0)
-        missed = self.missed[lost].astype("<i8").tobytes()
-        rows, seen, unseen = (
-            self.offsets.tolist(),
-            found.tolist(),
-            np.searchsorted(lost, self.missed_offsets).tolist(),
-        )
-        digests = []
-        for q, (judged, low, high) in enumerate(zip(self.judged.tolist(), rows, rows[1:], strict=False)):
-            whole = xxhash.xxh3_128(retriever[4 * low : 4 * high])
-            whole.update(reranker[width * low : width * high])
-            tail = judgements[16 * seen[q] : 16 * seen[q + 1]] + missed[8 * unseen[q] : 8 * unseen[q + 1]]
-            group = b"" if self.groups is None else self.groups[q].encode()
-            whole.update(b"%b%b%d %d %d" % (tail, group, high - low, seen[q + 1] - seen[q], judged))
-            digests.append(whole.digest())
-        return digests
-
-
-def combine_digests(query_ids: Iterable[str], digests: Iterable[bytes]) -> str:
-    """One hash over per-query digests in query-id order, so that shards can be merged in any order."""
-    parts = [(query.encode(), digest) for query, digest in zip(query_ids, digests, strict=True)]
-    joined = b"".join(b"%d %b%b" % (len(query), query, digest) for query, digest in sorted(parts))
-    return hashlib.blake2b(joined, digest_size=16).hexdigest()
+        there = set(zip(other.query_ids, query_digests(other), strict=True))
+        return sum(each in there for each in zip(self.query_ids, query_digests(self), strict=True))
 
 
 def counts_by_query(flags: Bool, offsets: Int64) -> Int64:

@@ -1,22 +1,25 @@
 """Candidates from polars or pandas frames and from nested dicts."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
 
 from surecut.alignment import (
-    QREL_COLUMNS,
     Absent,
     MissingReranker,
     check_options,
     complete,
     from_runs,
-    with_judgements,
+    graded,
+    ungraded,
+    with_absent,
 )
 from surecut.candidates import Candidates, Census
 from surecut.errors import InputError
-from surecut.listing import grouped, in_retriever_order, refuse_repeated
+from surecut.judgements import QREL_COLUMNS, Judgements
+from surecut.listing import Listed, grouped, in_retriever_order, refuse_repeated
 
 _NAMES = (pl.Categorical, pl.Enum, pl.Null)
 
@@ -37,17 +40,33 @@ def from_frame(
             raise InputError(f"the frame has no column '{needed}' (it has: {', '.join(table.columns)})")
     check_options(depth, missing_reranker, absent)
     wanted = [c for c in ("query_id", "doc_id", "retriever", "reranker", "relevance", "group") if c in table.columns]
-    listed, scores = in_retriever_order(grouped(table.select(wanted)), depth, column="retriever")
-    refuse_repeated(listed)
+    listed = grouped(table.select(wanted))
+    judgements = None
+    if qrels is not None:
+        judgements = Judgements(as_qrels(qrels))
+    elif "relevance" in wanted:
+        judgements = Judgements(table.select(QREL_COLUMNS))
+    data = from_grouped(listed, None if judgements is None else judgements.listed, depth, missing_reranker)
+    data = replace(data, system=dict(system or {}))
+    if judgements is not None:
+        data = with_absent(data, judgements, absent)
+    return data.with_groups(groups_of(table)) if "group" in wanted else data
+
+
+def from_grouped(
+    listed: Listed, judgements: Listed | None, depth: int | None, missing_reranker: MissingReranker
+) -> Candidates:
+    """Candidates from rows that lie query by query, with their doc_id, retriever and (if any) reranker scores."""
+    listed, scores = in_retriever_order(listed, depth, column="retriever")
     second, filled = None, 0
-    if "reranker" in wanted:
+    if "reranker" in listed.frame.columns:
         listed.refuse_non_finite(listed.numbers("reranker", null=0.0), "reranker")
         second, filled = complete(listed.numbers("reranker"), listed, missing_reranker)
-    judgements = as_qrels(qrels) if qrels is not None else None
-    if judgements is None and "relevance" in wanted:
-        judgements = table.select(QREL_COLUMNS).drop_nulls("relevance")
-    data = with_judgements(listed, scores, second, judgements, absent, Census(filled_reranked=filled), system)
-    return data.with_groups(_groups(table)) if "group" in wanted else data
+    data = replace(ungraded(listed, scores, second), census=Census(filled_reranked=filled))
+    if judgements is not None:
+        return graded(data, listed, judgements)
+    refuse_repeated(listed)
+    return data
 
 
 def from_dicts(
@@ -115,7 +134,7 @@ def _flat(nested: Mapping[str, Mapping[str, Any]], value: str) -> pl.DataFrame:
     )
 
 
-def _groups(table: pl.DataFrame) -> dict[str, str]:
+def groups_of(table: pl.DataFrame) -> dict[str, str]:
     """The group of each query that has one."""
     pairs = table.select("query_id", "group").drop_nulls().unique(maintain_order=True)
     twice = pairs.filter(pl.col("query_id").is_duplicated())

@@ -12,7 +12,7 @@ from surecut.errors import InputError
 from surecut.kernels.matching import Hashes, match_rows
 from surecut.ordering import as_float32, retriever_order
 
-_NOTHING = pl.Series("doc_id", [], dtype=pl.String)
+NO_DOCUMENTS = pl.Series("doc_id", [], dtype=pl.String)
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +93,7 @@ def in_retriever_order(listed: Listed, depth: int | None, column: str = "score")
 
 def refuse_repeated(listed: Listed) -> None:
     """A document twice for one query is an error."""
-    match(listed, Listed([], np.zeros(1, dtype=np.int64), pl.DataFrame(_NOTHING)))
+    match(listed, Listed([], np.zeros(1, dtype=np.int64), pl.DataFrame(NO_DOCUMENTS)))
 
 
 def match(listed: Listed, other: Listed) -> Int64:

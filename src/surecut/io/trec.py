@@ -14,8 +14,6 @@ from typing import Any
 import polars as pl
 
 from surecut.alignment import (
-    LARGEST_GRADE,
-    QREL_COLUMNS,
     RUN_COLUMNS,
     Absent,
     MissingReranker,
@@ -27,6 +25,7 @@ from surecut.errors import InputError
 from surecut.io.limits import refuse_long_lines
 from surecut.io.piped import standard_input
 from surecut.io.unpacking import DAMAGED, is_packed, not_text, text_lines
+from surecut.judgements import LARGEST_GRADE, QREL_COLUMNS
 from surecut.listing import Listed, grouped, in_retriever_order
 from surecut.memory import refuse_beyond_memory
 

@@ -146,6 +146,44 @@ def fill_keys(retriever: Float32, offsets: Int64, rule: int, scale: float, prior
 
 
 @kernel
+def keys_at(
+    retriever: Float32,
+    offsets: Int64,
+    rows: Int64,
+    row_offsets: Int64,
+    rule: int,
+    scale: float,
+    prior: float,
+) -> Float64:
+    """Keys of some candidates only: rows `row_offsets[q]` to `row_offsets[q + 1]` of `rows` belong to query `q`."""
+    longest = 1
+    for q in range(offsets.size - 1):
+        longest = max(longest, offsets[q + 1] - offsets[q])
+    terms = np.empty(longest)
+    power = np.empty(longest)
+    keys = np.empty(rows.size)
+    for q in range(offsets.size - 1):
+        first, beyond = row_offsets[q], row_offsets[q + 1]
+        if first == beyond:
+            continue
+        low = offsets[q]
+        scores = retriever[low : offsets[q + 1]]
+        shift, multiplier, offset = key_profile(scores, rule, scale, terms, power)
+        if rule == MASS:
+            before = 0.0
+            for i in range(scores.size):
+                power[i] = before
+                before += terms[i]
+        for place in range(first, beyond):
+            i = rows[place] - low
+            if rule == MASS:
+                keys[place] = -(power[i] / offset)
+            else:
+                keys[place] = key_of(np.float64(scores[i]), i + 1, rule, prior, shift, multiplier, offset)
+    return keys
+
+
+@kernel
 def count_kept(
     scores: Float32, rule: int, scale: float, prior: float, threshold: float, min_keep: int, max_keep: int
 ) -> int:

@@ -8,11 +8,11 @@ from typing import Any, Protocol
 
 import polars as pl
 
-from surecut.alignment import QREL_COLUMNS
 from surecut.errors import InputError
 from surecut.extras import needed
 from surecut.io.trec import read_qrels
 from surecut.io.unpacking import text_lines
+from surecut.judgements import QREL_COLUMNS
 from surecut.system.archives import opened_member
 from surecut.system.records import read_lines, read_records, readable
 from surecut.system.texts import Document, title_and_text

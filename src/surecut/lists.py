@@ -1,0 +1,63 @@
+"""Ranked lists wherever they are: in memory (`Candidates`) or on disk (`ScoreTable`), one way of working on both.
+
+Whatever is computed of the lists is computed piece by piece: a piece is some whole queries, as Candidates. What is
+left of a piece is small, and comes back in the order of the queries, so that no result depends on how the lists were
+divided, on who computed a piece or on which was ready first.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Protocol, Self, TypeVar
+
+from surecut.arrays import Array, Bool, Int64, Strings
+
+if TYPE_CHECKING:
+    from surecut.candidates import Candidates, Census
+
+T = TypeVar("T")
+
+
+class Lists(Protocol):
+    """Queries with their ranked lists."""
+
+    @property
+    def query_ids(self) -> Strings: ...
+
+    @property
+    def lengths(self) -> Int64: ...
+
+    @property
+    def judged(self) -> Bool: ...
+
+    @property
+    def groups(self) -> Strings | None: ...
+
+    @property
+    def units(self) -> Strings: ...
+
+    @property
+    def census(self) -> "Census": ...
+
+    @property
+    def system(self) -> Mapping[str, str]: ...
+
+    @property
+    def depth(self) -> int | None: ...
+
+    @property
+    def any_relevant(self) -> bool:
+        """Is anything relevant to any of the queries?"""
+        ...
+
+    @property
+    def without_relevant(self) -> int: ...
+
+    def __len__(self) -> int: ...
+
+    def take(self, queries: Array) -> Self: ...
+
+    def cut(self, depth: int | None) -> Self: ...
+
+    def map(self, work: "Callable[[Candidates], T]", scores_only: bool = False) -> Iterator[T]:
+        """What `work` makes of each piece, in the order of the queries; `scores_only` leaves all but the retriever's
+        scores out of the pieces."""
+        ...
