@@ -1,19 +1,19 @@
 """Two runs and the judgements, matched by query and document id, become Candidates."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Literal, get_args
 
 import numpy as np
 import polars as pl
 
-from surecut.arrays import Float32, Float64, Strings
+from surecut.arrays import Float32, Float64, Int64, Strings
 from surecut.candidates import UNJUDGED, Candidates, Census, ragged
 from surecut.errors import InputError
 from surecut.joining import joined
 from surecut.judgements import Judgements
 from surecut.kernels.matching import place_scores
-from surecut.listing import NO_DOCUMENTS, Listed, grouped, in_retriever_order, match, refuse_repeated
+from surecut.listing import NO_DOCUMENTS, Listed, grouped, in_retriever_order, match, match_aligned, refuse_repeated
 from surecut.registry import unknown
 
 MissingReranker = Literal["error", "lowest"]
@@ -122,7 +122,8 @@ def with_judgements(
     if qrels is None:
         return data
     judgements = Judgements(qrels)
-    return with_absent(graded(data, listed, judgements.listed), judgements, absent)
+    places = judgements.places(listed.queries)
+    return with_absent(graded(data, listed, judgements.about(places)), judgements, places, absent)
 
 
 def ungraded(listed: Listed, scores: Float32, reranker: Float64 | None) -> Candidates:
@@ -137,41 +138,35 @@ def ungraded(listed: Listed, scores: Float32, reranker: Float64 | None) -> Candi
         judged=np.zeros(queries, dtype=np.bool_),
         missed=np.empty(0, dtype=np.int32),
         missed_offsets=np.zeros(queries + 1, dtype=np.int64),
-        doc_ids=listed.docs,
+        doc_ids=listed.docs if "doc_id" in listed.frame.columns else None,
     )
 
 
 def graded(data: Candidates, listed: Listed, judgements: Listed) -> Candidates:
-    """The same candidates with their grades; judgements of other queries are passed over."""
-    place = listed.place()
+    """The same candidates with their grades; the judgements are of the same queries in the same order."""
     grade = np.maximum(judgements.frame["relevance"].to_numpy(), 0).astype(np.int32)
-    matched = match(listed, judgements)
+    matched = match_aligned(listed, judgements)
     hit = matched >= 0
     grades = data.grades  # filled in place: `ungraded` has just made it, and nobody else has seen it
     grades[matched[hit]] = grade[hit]
-    here = np.array([place.get(query, -1) for query in judgements.queries], dtype=np.int64)
-    owner = np.repeat(here, np.diff(judgements.offsets))
-    lost = ~hit & (owner >= 0)
-    missed, missed_offsets = ragged(owner[lost], grade[lost], len(data))
-    judged = np.zeros(len(data), dtype=np.bool_)
-    judged[here[here >= 0]] = True
-    return replace(data, grades=grades, judged=judged, missed=missed, missed_offsets=missed_offsets)
+    missed, missed_offsets = ragged(judgements.owners[~hit], grade[~hit], len(data))
+    return replace(data, grades=grades, judged=judgements.lengths > 0, missed=missed, missed_offsets=missed_offsets)
 
 
-def with_absent(data: Candidates, judgements: Judgements, absent: Absent) -> Candidates:
+def with_absent(data: Candidates, judgements: Judgements, places: Int64, absent: Absent) -> Candidates:
     """Account for judged queries that are not in the run: they are counted, or counted as 0."""
-    unseen = unseen_queries(data.query_ids, judgements)
+    unseen = unseen_queries(data.query_ids, judgements, places)
     census = replace(data.census, negative_grades=judgements.negative)
-    if absent == "skip" or not unseen:
-        return replace(data, census=replace(census, absent_queries=len(unseen)))
-    counted = replace(data, census=replace(census, absent_as_zero=len(unseen)))
+    if absent == "skip" or not unseen.size:
+        return replace(data, census=replace(census, absent_queries=unseen.size))
+    counted = replace(data, census=replace(census, absent_as_zero=unseen.size))
     return joined([counted, without_lists(unseen, judgements, data.reranker is not None)])
 
 
-def unseen_queries(query_ids: Strings, judgements: Judgements) -> list[str]:
-    """Judged queries that are not in the run; if none is, the two do not belong together."""
-    unseen = judgements.not_about(set(query_ids))
-    if len(unseen) == len(judgements.queries):
+def unseen_queries(query_ids: Sequence[str] | Strings, judgements: Judgements, places: Int64) -> Int64:
+    """Which judged queries are not in the run; if none is, the two do not belong together."""
+    unseen = np.setdiff1d(np.arange(len(judgements.queries)), places)
+    if unseen.size == len(judgements.queries):
         run, judged = (next(iter(some), "nothing") for some in (query_ids, judgements.queries))
         raise InputError(
             f"the judgements are for none of the run's queries: the run begins with '{run}', they begin with '{judged}'"
@@ -179,11 +174,12 @@ def unseen_queries(query_ids: Strings, judgements: Judgements) -> list[str]:
     return unseen
 
 
-def without_lists(queries: list[str], judgements: Judgements, reranked: bool) -> Candidates:
-    """Queries for which nothing was retrieved: all that is relevant is missed."""
-    nothing = Listed(queries, np.zeros(len(queries) + 1, dtype=np.int64), pl.DataFrame(NO_DOCUMENTS))
+def without_lists(places: Int64, judgements: Judgements, reranked: bool) -> Candidates:
+    """Judged queries for which nothing was retrieved: all that is relevant is missed."""
+    names = [judgements.queries[place] for place in places]
+    nothing = Listed(names, np.zeros(len(names) + 1, dtype=np.int64), pl.DataFrame(NO_DOCUMENTS))
     empty = ungraded(nothing, np.empty(0, dtype=np.float32), np.empty(0) if reranked else None)
-    return graded(empty, nothing, judgements.about(queries))
+    return graded(empty, nothing, judgements.about(places))
 
 
 def _objects(names: list[str]) -> Strings:

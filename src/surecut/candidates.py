@@ -228,10 +228,7 @@ class Candidates:
 
     def with_groups(self, groups: Mapping[str, str]) -> "Candidates":
         """Make one unit of all queries with the same group; a query without one is a unit of its own."""
-        taken = set(groups.values())
-        alone = (f"\0{query}" if query in taken else query for query in self.query_ids)  # never a group's name
-        named = [groups.get(query, own) for query, own in zip(self.query_ids, alone, strict=True)]
-        return replace(self, groups=np.array(named, dtype=object))
+        return replace(self, groups=unit_names(self.query_ids, groups))
 
     def fingerprint(self) -> str:
         """A hash of scores and relevant grades by query id; order and format of the input leave no trace."""
@@ -241,6 +238,14 @@ class Candidates:
         """How many of the queries here are there too: the same id, scores and judgements."""
         there = set(zip(other.query_ids, query_digests(other), strict=True))
         return sum(each in there for each in zip(self.query_ids, query_digests(self), strict=True))
+
+
+def unit_names(query_ids: Strings, groups: Mapping[str, str]) -> Strings:
+    """The group of each query; one without a group is named for itself, and never as a group is."""
+    taken = set(groups.values())
+    alone = (f"\0{query}" if query in taken else query for query in query_ids)
+    named = [groups.get(query, own) for query, own in zip(query_ids, alone, strict=True)]
+    return np.array(named, dtype=object)
 
 
 def counts_by_query(flags: Bool, offsets: Int64) -> Int64:

@@ -46,17 +46,23 @@ def from_frame(
         judgements = Judgements(as_qrels(qrels))
     elif "relevance" in wanted:
         judgements = Judgements(table.select(QREL_COLUMNS))
-    data = from_grouped(listed, None if judgements is None else judgements.listed, depth, missing_reranker)
+    if judgements is None:
+        data = from_grouped(listed, None, depth, missing_reranker)
+    else:
+        places = judgements.places(listed.queries)
+        data = from_grouped(listed, judgements.about(places), depth, missing_reranker)
+        data = with_absent(data, judgements, places, absent)
     data = replace(data, system=dict(system or {}))
-    if judgements is not None:
-        data = with_absent(data, judgements, absent)
     return data.with_groups(groups_of(table)) if "group" in wanted else data
 
 
 def from_grouped(
     listed: Listed, judgements: Listed | None, depth: int | None, missing_reranker: MissingReranker
 ) -> Candidates:
-    """Candidates from rows that lie query by query, with their doc_id, retriever and (if any) reranker scores."""
+    """Candidates from rows that lie query by query, with their doc_id, retriever and (if any) reranker scores.
+
+    The judgements are of the same queries, in the same order.
+    """
     listed, scores = in_retriever_order(listed, depth, column="retriever")
     second, filled = None, 0
     if "reranker" in listed.frame.columns:

@@ -1,7 +1,6 @@
 """Relevance judgements by query: checked once, then handed out for some queries at a time."""
 
-from collections.abc import Collection, Sequence
-from functools import cached_property
+from collections.abc import Sequence
 
 import numpy as np
 import polars as pl
@@ -9,7 +8,7 @@ import polars as pl
 from surecut.arrays import Bool, Int64
 from surecut.candidates import counts_by_query, offsets_of
 from surecut.errors import InputError
-from surecut.listing import Listed, as_numbers, grouped
+from surecut.listing import Listed, as_numbers, first_repeated, grouped
 
 QREL_COLUMNS = ("query_id", "doc_id", "relevance")
 LARGEST_GRADE = 2**31 - 1
@@ -19,53 +18,43 @@ class Judgements:
     """Graded documents of many queries; negative grades are 0."""
 
     def __init__(self, qrels: pl.DataFrame) -> None:
-        """From query_id doc_id relevance."""
-        self.listed = grouped(_unique(qrels))
+        """From query_id doc_id relevance; a null grade is none."""
+        self._listed = _unique(grouped(_whole(qrels.drop_nulls("relevance").select(QREL_COLUMNS))))
 
     @property
     def queries(self) -> list[str]:
-        return self.listed.queries
+        return self._listed.queries
 
     @property
     def negative(self) -> int:
         """How many grades are below 0."""
-        return int((self.listed.frame["relevance"] < 0).sum())
-
-    @cached_property
-    def _place(self) -> dict[str, int]:
-        return self.listed.place()
-
-    @cached_property
-    def _relevant(self) -> Bool:
-        return counts_by_query((self.listed.frame["relevance"] > 0).to_numpy(), self.listed.offsets) > 0
+        return int((self._listed.frame["relevance"] < 0).sum())
 
     def places(self, queries: Sequence[str]) -> Int64:
         """Where each of these queries stands among the judged ones; -1 for one that is not judged."""
-        return np.array([self._place.get(query, -1) for query in queries], dtype=np.int64)
+        known = pl.DataFrame({"query": pl.Series(self.queries, dtype=pl.String)}).with_row_index("place")
+        asked = pl.DataFrame({"query": pl.Series(queries, dtype=pl.String)})
+        found = asked.join(known, on="query", how="left", maintain_order="left")["place"]
+        return found.cast(pl.Int64).fill_null(-1).to_numpy()
 
-    def relevant(self, queries: Sequence[str]) -> Bool:
-        """For which of these queries is there a relevant document?"""
-        places = self.places(queries)
-        found: Bool = (places >= 0) & self._relevant[places]
+    def relevant(self, places: Int64) -> Bool:
+        """For which of the queries at these places is there a relevant document?"""
+        relevant = counts_by_query((self._listed.frame["relevance"] > 0).to_numpy(), self._listed.offsets) > 0
+        found: Bool = (places >= 0) & np.append(relevant, False)[places]
         return found
 
-    def about(self, queries: Sequence[str]) -> Listed:
-        """The judgements of these queries alone, in their order; those without any are left out."""
-        places = self.places(queries)
-        known = places[places >= 0]
-        lengths = np.diff(self.listed.offsets)[known]
-        offsets = offsets_of(lengths)
-        rows = np.arange(offsets[-1]) + np.repeat(self.listed.offsets[:-1][known] - offsets[:-1], lengths)
-        return Listed([self.queries[place] for place in known], offsets, self.listed.frame[rows])
-
-    def not_about(self, queries: Collection[str]) -> list[str]:
-        """Judged queries that are none of these."""
-        return [query for query in self.queries if query not in queries]
+    def about(self, places: Int64) -> Listed:
+        """The judgements of the queries at these places, in their order; one that is not judged has none."""
+        offsets, known = self._listed.offsets, places >= 0
+        lengths = np.where(known, np.diff(offsets)[places], 0)
+        taken = offsets_of(lengths)
+        rows = np.arange(taken[-1]) + np.repeat(offsets[:-1][places] - taken[:-1], lengths)
+        names = [self.queries[place] if place >= 0 else "" for place in places.tolist()]
+        return Listed(names, taken, self._listed.frame[rows])
 
 
-def _unique(qrels: pl.DataFrame) -> pl.DataFrame:
-    """Whole-number grades, each pair once; the same line twice is harmless, two grades are not."""
-    qrels = qrels.drop_nulls("relevance")
+def _whole(qrels: pl.DataFrame) -> pl.DataFrame:
+    """Grades as whole numbers; others are refused."""
     grade = qrels["relevance"]
     whole = as_numbers(grade, strict=False)
     odd = whole.is_null() | (whole != whole.floor()) | (whole.abs() > LARGEST_GRADE)
@@ -76,12 +65,19 @@ def _unique(qrels: pl.DataFrame) -> pl.DataFrame:
             f"query '{qrels['query_id'][row]}', document '{qrels['doc_id'][row]}': the grade '{grade[row]}' is not a "
             "whole number of 32 bits"
         )
-    qrels = qrels.with_columns(whole.cast(pl.Int64).alias("relevance"))
-    once = qrels.unique(QREL_COLUMNS, maintain_order=True)
+    return qrels.with_columns(whole.cast(pl.Int64).alias("relevance"))
+
+
+def _unique(listed: Listed) -> Listed:
+    """Each document once for a query; the same line twice is harmless, two grades are not."""
+    if first_repeated(listed) is None:
+        return listed
+    owners = pl.Series("query_id", listed.queries, dtype=pl.String).gather(listed.owners)
+    once = listed.frame.with_columns(owners).unique(QREL_COLUMNS, maintain_order=True)
     clash = once.filter(pl.struct("query_id", "doc_id").is_duplicated())
     if clash.height:
         raise InputError(
             f"the judgements have two different grades for query '{clash['query_id'][0]}', document "
             f"'{clash['doc_id'][0]}': keep one of them"
         )
-    return once
+    return grouped(once)

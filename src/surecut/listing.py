@@ -6,7 +6,7 @@ from functools import cached_property
 import numpy as np
 import polars as pl
 
-from surecut.arrays import Array, Float32, Float64, Int64
+from surecut.arrays import Array, Bool, Float32, Float64, Int64
 from surecut.candidates import offsets_of
 from surecut.errors import InputError
 from surecut.kernels.matching import Hashes, match_rows
@@ -27,6 +27,22 @@ class Listed:
     def docs(self) -> pl.Series:
         return self.frame["doc_id"]
 
+    @property
+    def lengths(self) -> Int64:
+        return np.diff(self.offsets)
+
+    @property
+    def owners(self) -> Int64:
+        """The query of each row, by its place."""
+        return np.repeat(np.arange(len(self.queries)), self.lengths)
+
+    def where(self, chosen: Bool) -> "Listed":
+        """Some of the queries."""
+        if chosen.all():
+            return self
+        names = [self.queries[place] for place in np.flatnonzero(chosen)]
+        return Listed(names, offsets_of(self.lengths[chosen]), self.frame.filter(np.repeat(chosen, self.lengths)))
+
     @cached_property
     def hashes(self) -> tuple[Hashes, Hashes]:
         """Two hashes of each document id; that two ids share both is out of the question."""
@@ -46,9 +62,10 @@ class Listed:
         finite = np.isfinite(scores)
         if not finite.all():
             row = int(np.argmin(finite))
+            document = f", document '{self.docs[row]}'" if "doc_id" in self.frame.columns else ""
             raise InputError(
-                f"the {what} score of query '{self.owner(row)}', document '{self.docs[row]}' is not a finite number: "
-                "remove the line or mend the score"
+                f"the {what} score of query '{self.owner(row)}'{document} is not a finite number: remove the line or "
+                "mend the score"
             )
 
 
@@ -80,20 +97,30 @@ def in_retriever_order(listed: Listed, depth: int | None, column: str = "score")
     """The same rows with each query's in retriever order, at most `depth` of them, and their scores."""
     scores = as_float32(listed.numbers(column))
     listed.refuse_non_finite(scores, "retriever")
-    order = retriever_order(scores, listed.offsets, listed.docs)
-    lengths, offsets = np.diff(listed.offsets), listed.offsets
+    docs = listed.docs if "doc_id" in listed.frame.columns else None
+    order = retriever_order(scores, listed.offsets, docs)
+    lengths, offsets = listed.lengths, listed.offsets
     if depth is not None and lengths.max(initial=0) > depth:
         rank = np.arange(scores.size) - np.repeat(offsets[:-1], lengths)
         order = (np.arange(scores.size) if order is None else order)[rank < depth]
         offsets = offsets_of(np.minimum(lengths, depth))
     if order is None:
         return listed, scores
-    return Listed(listed.queries, offsets, listed.frame[order]), scores[order]
+    whole = listed.frame.rechunk()  # gathering strings from many chunks costs ten times as much
+    return Listed(listed.queries, offsets, whole[order]), scores[order]
 
 
 def refuse_repeated(listed: Listed) -> None:
     """A document twice for one query is an error."""
-    match(listed, Listed([], np.zeros(1, dtype=np.int64), pl.DataFrame(NO_DOCUMENTS)))
+    _refuse(listed, first_repeated(listed))
+
+
+def first_repeated(listed: Listed) -> tuple[int, int] | None:
+    """Two rows that are one document of one query, if there are such rows."""
+    nothing = np.zeros(len(listed.queries), dtype=np.int64)
+    none = np.empty(0, dtype=np.uint64)
+    _, first, second = match_rows(listed.offsets, *listed.hashes, nothing, nothing, none, none)
+    return None if first < 0 else (first, second)
 
 
 def match(listed: Listed, other: Listed) -> Int64:
@@ -103,10 +130,24 @@ def match(listed: Listed, other: Listed) -> Int64:
     known = there >= 0
     low, high = np.zeros_like(there), np.zeros_like(there)
     low[known], high[known] = other.offsets[there[known]], other.offsets[there[known] + 1]
+    return _matched(listed, low, high, other)
+
+
+def match_aligned(listed: Listed, other: Listed) -> Int64:
+    """The same, for a table that has the same queries in the same order."""
+    return _matched(listed, other.offsets[:-1], other.offsets[1:], other)
+
+
+def _matched(listed: Listed, low: Int64, high: Int64, other: Listed) -> Int64:
     matched, first, second = match_rows(listed.offsets, *listed.hashes, low, high, *other.hashes)
-    if first >= 0:
+    _refuse(listed, None if first < 0 else (first, second))
+    return matched
+
+
+def _refuse(listed: Listed, twins: tuple[int, int] | None) -> None:
+    if twins is not None:
+        first, second = twins
         raise InputError(
             f"the retriever has document '{listed.docs[second]}' twice for query '{listed.owner(first)}': "
             "keep one of them"
         )
-    return matched

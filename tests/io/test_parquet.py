@@ -15,7 +15,6 @@ from tests.hostile.parquet import LIES, TRUTHS
 from surecut import InputError, memory
 from surecut.io.panics import panics_kept_quiet
 from surecut.io.parquet import read_parquet, scan_parquet
-from surecut.io.parquet_claims import refuse_lies
 
 COLUMNS = ("query_id", "doc_id", "retriever", "reranker")
 ROWS = 3000
@@ -124,7 +123,7 @@ def test_an_honest_table_that_does_not_fit_is_refused_before_it_is_read(path, mo
     pyarrow.parquet.write_table(TABLE, path)
     monkeypatch.setattr(memory, "available", lambda: 100_000)
     with pytest.raises(InputError, match=r"takes at least 0\.0 GB of memory, and 0\.0 GB are free: give fewer queries"):
-        refuse_lies(path, COLUMNS)
+        read_parquet(path, COLUMNS)
 
 
 def test_what_others_print_while_a_file_is_read_is_not_lost(capfd):

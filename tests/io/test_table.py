@@ -232,7 +232,7 @@ def test_columns_of_other_types_are_refused(tmp_path, column, values):
 def test_parts_of_different_columns_are_refused(tmp_path):
     (tmp_path / "candidates").mkdir()
     for column in ("reranker", "group"):
-        frame = pl.DataFrame({"query_id": "q", "doc_id": ["d"], "retriever": 1.0, column: 2.0})
+        frame = pl.DataFrame({"query_id": "q", "doc_id": ["d"], "retriever": 1.0, column: "2"})
         frame.write_parquet(tmp_path / "candidates" / f"part-{column}.parquet")
     with pytest.raises(InputError, match="candidates: its parts have different columns"):
         read_table(tmp_path)

@@ -10,20 +10,30 @@ from surecut.errors import InputError
 from surecut.io.limits import most_unpacked
 from surecut.io.panics import panics_kept_quiet
 from surecut.io.parquet_claims import NotParquet, refuse_lies
+from surecut.memory import refuse_beyond_memory
 
 
 def read_parquet(path: Path, known: Collection[str] | None = None) -> pl.DataFrame:
     """Those of the known columns that a file has, or all."""
-    frame = collected(scan_parquet(path, known), path)
+    refuse_beyond_memory(_checked(path, known), path)
+    frame = collected(_scanned(path, known), path)
     refuse_endless_texts(text_bytes(frame), path)
     return frame
 
 
 def scan_parquet(path: Path, known: Collection[str] | None = None) -> pl.LazyFrame:
     """The same, to be read piece by piece with `collected`."""
+    _checked(path, known)
+    return _scanned(path, known)
+
+
+def _checked(path: Path, known: Collection[str] | None) -> int:
     if not path.is_file():
         raise InputError(f"{path}: {'a folder, not a file' if path.is_dir() else 'no such file'}")
-    refuse_lies(path, known)
+    return refuse_lies(path, known)
+
+
+def _scanned(path: Path, known: Collection[str] | None) -> pl.LazyFrame:
     with _readable(path):
         scan = pl.scan_parquet(path, glob=False)
         columns = scan.collect_schema().names()

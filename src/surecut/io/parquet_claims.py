@@ -13,7 +13,6 @@ from surecut.errors import InputError
 from surecut.io.arrow_schema import refuse_deep_schema
 from surecut.io.limits import most_unpacked
 from surecut.io.thrift import Malformed, Reader, Source, Struct
-from surecut.memory import refuse_beyond_memory
 
 _MAGIC = b"PAR1"
 _TAIL = 8  # the footer's length and the magic bytes
@@ -69,8 +68,8 @@ class NotParquet(InputError):
         super().__init__(f"{path}: not readable as Parquet ({first}); make it again")
 
 
-def refuse_lies(path: Path, wanted: Collection[str] | None) -> None:
-    """Refuse a file that claims what its size does not bear out, or more rows of the wanted columns than fit."""
+def refuse_lies(path: Path, wanted: Collection[str] | None) -> int:
+    """Refuse a file that claims what its size does not bear out; else, the memory its wanted columns take at least."""
     try:
         size = path.stat().st_size
         if size < len(_MAGIC) + _TAIL:
@@ -82,7 +81,7 @@ def refuse_lies(path: Path, wanted: Collection[str] | None) -> None:
     needed = rows * columns * _BYTES_A_VALUE
     if needed > most_unpacked(size):
         raise InputError(f"{path}: {rows:,} rows in {size:,} bytes, as no table of scores or texts has")
-    refuse_beyond_memory(needed, path)
+    return needed
 
 
 def _checked(content: Source, wanted: Collection[str] | None) -> tuple[int, int]:

@@ -2,29 +2,32 @@
 
 import io
 import json
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from surecut.alignment import Absent, MissingReranker
+from surecut.alignment import Absent, MissingReranker, check_options
 from surecut.candidates import UNJUDGED, Candidates
 from surecut.errors import InputError
 from surecut.files import write_atomically
-from surecut.frames import from_frame
+from surecut.frames import as_qrels
 from surecut.io.limits import LARGEST_DESCRIPTION, read_document
 from surecut.io.parquet import read_parquet
+from surecut.io.parts import COLUMNS, Part, ReadPart
 from surecut.io.plain_json import parse_json
+from surecut.io.roster import enrolled
+from surecut.io.score_table import ScoreTable
 from surecut.io.shipped import find_table
+from surecut.judgements import Judgements
 from surecut.measures import NO_CUTOFF
+from surecut.runners import LOCAL, Runner
+from surecut.watching import SILENT, Watch
 
 UNFINISHED = "unfinished.json"
 """What `surecut score` keeps in the folder until the table is whole."""
-
-_COLUMNS = ("query_id", "doc_id", "retriever", "reranker", "relevance", "group")
 
 
 def read_table(
@@ -42,23 +45,68 @@ def read_table(
     >>> read_table("example:scifact-bm25-bge")  # one that ships with surecut
     Candidates(1,109 queries, 110,793 candidates, 1,109 judged)
     """
+    return scan_table(folder, depth=depth, missing_reranker=missing_reranker, absent=absent).collect()
+
+
+def scan_table(
+    folder: str | Path,
+    *,
+    depth: int | None = None,
+    missing_reranker: MissingReranker = "error",
+    absent: Absent = "skip",
+    runner: Runner = LOCAL,
+    watch: Watch = SILENT,
+) -> ScoreTable:
+    """A score table that may be larger than memory: its lists are read piece by piece when they are needed.
+
+    `calibrate`, `check` and `run_trials` take it in place of Candidates, with the same result. Only the column of query
+    ids (and judgements) is read at once. The rows of a query belong in one part, together.
+
+    >>> calibrate(scan_table("scores/"))  # doctest: +SKIP
+
+    Args:
+        folder: As in `read_table`, and so are `depth`, `missing_reranker` and `absent`.
+        runner: Who works on the pieces: threads of this process, or a `Ray` cluster.
+        watch: Hears of the progress.
+    """
+    check_options(depth, missing_reranker, absent)
     root = find_table(folder)
     if (root / UNFINISHED).exists() and not (root / "meta.json").exists():
         raise InputError(
             f"{folder}: not finished; run surecut score again with the same recipe, it goes on where it was"
         )
     meta = read_meta(root)
-    candidates = _candidates(root, meta.get("parts"))
-    qrels = None
+    paths = _parts(root, meta.get("parts"))
+    judgements = None
     if (root / "qrels.parquet").exists():
-        qrels = read_parquet(root / "qrels.parquet", _COLUMNS)
+        judgements = Judgements(as_qrels(read_parquet(root / "qrels.parquet", COLUMNS)))
+    watch.stage("reading query ids", len(paths))
+    parts = []
+    for part in runner.map(ReadPart(graded=judgements is None), iter(paths)):
+        parts.append(part)
+        watch.advance(1)
+    _refuse_other_columns(parts)
+    if not any(part.queries for part in parts):
+        raise InputError(f"{folder}: no candidates in it")
     system = {
         part: str(meta["fingerprints"][part])
         for part in ("retriever", "reranker", "documents")
         if part in meta.get("fingerprints", {})
     }
-    data = from_frame(candidates, qrels, depth=depth, missing_reranker=missing_reranker, absent=absent, system=system)
-    return replace(data, depth=_declared_depth(meta) if depth is None else depth)
+    roster, census = enrolled(parts, judgements, absent)
+    return ScoreTable(
+        name=str(folder),
+        roster=roster,
+        pieces=tuple(piece for part in parts for piece in part.pieces()),
+        judgements=judgements,
+        missing_reranker=missing_reranker,
+        runner=runner,
+        census=census,
+        system=system,
+        depth=_declared_depth(meta) if depth is None else depth,
+        limit=depth,
+        watch=watch,
+    )
 
 
 def _declared_depth(meta: Mapping[str, Any]) -> int | None:
@@ -153,10 +201,10 @@ def _documents(data: Candidates) -> pl.Series:
     return pl.Series("doc_id", (10**width - 1 - place).astype(str)).str.zfill(width)
 
 
-def _candidates(root: Path, count: int | None) -> pl.DataFrame:
+def _parts(root: Path, count: int | None) -> list[Path]:
     single, parts = root / "candidates.parquet", sorted((root / "candidates").glob("part-*.parquet"))
     if single.exists():
-        return read_parquet(single, _COLUMNS)
+        return [single]
     if not parts:
         raise InputError(
             f"{root}: neither candidates.parquet nor candidates/part-*.parquet is there (nor retriever.run, where a "
@@ -167,12 +215,14 @@ def _candidates(root: Path, count: int | None) -> pl.DataFrame:
             f"{root}: {len(parts)} of the {count} parts in candidates/ are there; surecut score with the same recipe "
             "makes the others again"
         )
-    return _read(parts)
+    return parts
 
 
-def _read(paths: list[Path]) -> pl.DataFrame:
-    parts = [read_parquet(path, _COLUMNS) for path in paths]
-    try:
-        return pl.concat(parts, how="vertical_relaxed")
-    except pl.exceptions.PolarsError:
-        raise InputError(f"{paths[0].parent}: its parts have different columns, or other types in them") from None
+def _refuse_other_columns(parts: Sequence[Part]) -> None:
+    first = parts[0]
+    for part in parts:
+        if set(part.columns) != set(first.columns):
+            raise InputError(
+                f"{part.path.parent}: its parts have different columns: {first.path.name} has "
+                f"{', '.join(first.columns)}, and {part.path.name} has {', '.join(part.columns)}"
+            )

@@ -1,0 +1,123 @@
+"""The files of a score table: which queries each of them holds, from the few columns that tell."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from surecut.arrays import Bool, Int64
+from surecut.candidates import counts_by_query, offsets_of
+from surecut.errors import InputError
+from surecut.frames import as_polars, groups_of
+from surecut.io.parquet import collected, scan_parquet
+from surecut.io.pieces import Piece
+from surecut.listing import as_numbers
+
+COLUMNS = ("query_id", "doc_id", "retriever", "reranker", "relevance", "group")
+ROWS = 1_000_000
+"""About as many rows are in memory at a time, for each thread that reads."""
+
+_SLICE = 4 * ROWS  # of the column of query ids
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """A file of a score table, and its queries in the order in which it is read."""
+
+    path: Path
+    columns: tuple[str, ...]
+    queries: list[str]
+    lengths: Int64
+    together: bool  # do the rows of each query lie together?
+    judged: Bool  # by a column of grades
+    relevant: Bool
+    negative: int
+    groups: Mapping[str, str]
+
+    def pieces(self) -> Iterator[Piece]:
+        """Whole queries of about as many rows as are to be in memory at a time."""
+        ends = np.cumsum(self.lengths)
+        first = row = 0
+        while first < len(self.queries):
+            beyond = len(self.queries)
+            if self.together:
+                beyond = max(first + 1, int(np.searchsorted(ends, row + ROWS, side="right")))
+            queries = slice(first, beyond)
+            yield Piece(self.path, self.columns, row, self.together, self.queries[queries], self.lengths[queries])
+            first, row = beyond, int(ends[beyond - 1])
+
+
+@dataclass(frozen=True)
+class ReadPart:
+    """Reads what a part holds; `graded` says that judgements stand in a column beside the scores, if anywhere."""
+
+    graded: bool
+
+    def __call__(self, path: Path) -> Part:
+        scan = scan_parquet(path, COLUMNS)
+        columns = tuple(scan.collect_schema().names())
+        for needed in ("query_id", "doc_id", "retriever"):
+            if needed not in columns:
+                raise InputError(f"{path}: no column '{needed}' (it has: {', '.join(columns)})")
+        telling = [name for name in ("query_id", "group") if name in columns]
+        telling += ["relevance"] if self.graded and "relevance" in columns else []
+        runs: list[pl.DataFrame] = []
+        groups: dict[str, str] = {}
+        while not runs or runs[-1]["rows"].sum() == _SLICE:
+            frame = _named(path, collected(scan.select(telling).slice(len(runs) * _SLICE, _SLICE), path))
+            runs.append(_runs(frame))
+            groups |= agreeing(groups, groups_of(frame)) if "group" in telling else {}
+        return _part(path, columns, pl.concat(runs), groups)
+
+
+def _named(path: Path, frame: pl.DataFrame) -> pl.DataFrame:
+    try:
+        return as_polars(frame)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
+
+
+def _runs(frame: pl.DataFrame) -> pl.DataFrame:
+    """Stretches of rows of one query, with what their grades tell."""
+    runs = frame["query_id"].rle().struct.unnest()
+    offsets = offsets_of(runs["len"].to_numpy())
+    counted = {name: np.zeros(runs.height, dtype=np.int64) for name in ("judged", "relevant", "negative")}
+    if "relevance" in frame.columns:
+        grades = as_numbers(frame["relevance"], strict=False).to_numpy()
+        flags = {"judged": ~np.isnan(grades), "relevant": grades > 0, "negative": grades < 0}
+        counted = {name: counts_by_query(each, offsets) for name, each in flags.items()}
+    found: dict[str, Any] = {"query_id": runs["value"], "rows": np.diff(offsets), **counted}
+    return pl.DataFrame(found).with_columns(pl.col("judged", "relevant") > 0)
+
+
+def _part(path: Path, columns: tuple[str, ...], runs: pl.DataFrame, groups: Mapping[str, str]) -> Part:
+    """Stretches that follow each other, at the border of two slices, are one."""
+    added = (pl.col("rows").sum(), pl.col("judged", "relevant").any(), pl.col("negative").sum())
+    whole = runs.group_by(pl.col("query_id").rle_id().alias("run"), maintain_order=True).agg(
+        pl.col("query_id").first(), *added
+    )
+    together = whole["query_id"].n_unique() == whole.height
+    if not together:
+        whole = whole.group_by("query_id").agg(*added).sort("query_id")
+    return Part(
+        path,
+        columns,
+        whole["query_id"].to_list(),
+        whole["rows"].to_numpy(),
+        together,
+        whole["judged"].to_numpy(),
+        whole["relevant"].to_numpy(),
+        int(whole["negative"].sum()),
+        groups,
+    )
+
+
+def agreeing(known: Mapping[str, str], more: Mapping[str, str]) -> Mapping[str, str]:
+    """More groups, once it is clear that they contradict none."""
+    for query, group in more.items():
+        if known.get(query, group) != group:
+            raise InputError(f"query '{query}' is in two groups, '{known[query]}' and '{group}'")
+    return more

@@ -1,0 +1,90 @@
+"""Pieces of a score table: whole queries, so few that they fit in memory."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import polars as pl
+
+from surecut.alignment import MissingReranker, ungraded
+from surecut.arrays import Bool, Int64, Strings
+from surecut.candidates import Candidates, offsets_of
+from surecut.errors import InputError
+from surecut.frames import as_polars, from_grouped
+from surecut.io.parquet import collected, refuse_endless_texts, text_bytes
+from surecut.judgements import Judgements
+from surecut.listing import Listed, grouped, in_retriever_order
+from surecut.memory import refuse_beyond_memory
+
+_BYTES_A_ROW = 64  # at the least: ids, scores and their order
+
+
+@dataclass(frozen=True, eq=False)
+class Piece:
+    """Whole queries of a file: so many rows from `start` on.
+
+    Where the rows of a query do not lie together, the piece is the whole file, and they are sorted when it is read.
+    """
+
+    path: Path
+    columns: tuple[str, ...]
+    start: int
+    together: bool
+    queries: list[str]
+    lengths: Int64
+
+    @property
+    def rows(self) -> int:
+        return int(self.lengths.sum())
+
+    def listed(self, *columns: str) -> Listed:
+        """Some of its columns (those that there are), query by query."""
+        refuse_beyond_memory(self.rows * _BYTES_A_ROW, self.path)
+        if self.together:
+            return Listed(self.queries, offsets_of(self.lengths), self._frame(columns))
+        return grouped(self._frame(("query_id", *columns)))
+
+    def _frame(self, columns: tuple[str, ...]) -> pl.DataFrame:
+        read = [name for name in columns if name in self.columns]
+        frame = collected(pl.scan_parquet(self.path, glob=False).select(read).slice(self.start, self.rows), self.path)
+        if frame.height != self.rows:
+            raise InputError(f"{self.path}: was changed while it was read")
+        refuse_endless_texts(text_bytes(frame), self.path)
+        return as_polars(frame)
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """What is to be read of a piece, with what is known of its queries from elsewhere."""
+
+    piece: Piece
+    chosen: Bool
+    judged: Bool
+    groups: Strings | None
+    judgements: Listed | None  # of the chosen queries; None where grades stand beside the scores, or nowhere
+    depth: int | None
+    missing_reranker: MissingReranker
+    scores_only: bool
+
+    def read(self) -> Candidates:
+        """The chosen queries; with `scores_only`, nothing but the retriever's scores of them."""
+        data = self._scores() if self.scores_only else self._everything()
+        return data if self.groups is None else replace(data, groups=self.groups[self.chosen])
+
+    def _everything(self) -> Candidates:
+        listed = self.piece.listed("doc_id", "retriever", "reranker", "relevance").where(self.chosen)
+        judgements = self.judgements
+        if judgements is None and "relevance" in self.piece.columns:
+            judgements = graded_rows(listed)
+        return from_grouped(listed, judgements, self.depth, self.missing_reranker)
+
+    def _scores(self) -> Candidates:
+        listed = self.piece.listed("retriever").where(self.chosen)
+        listed, scores = in_retriever_order(listed, self.depth, column="retriever")
+        return replace(ungraded(listed, scores, None), judged=self.judged[self.chosen])
+
+
+def graded_rows(listed: Listed) -> Listed:
+    """Judgements from a column of grades."""
+    owners = pl.Series("query_id", listed.queries, dtype=pl.String).gather(listed.owners)
+    judgements = Judgements(listed.frame.with_columns(owners))
+    return judgements.about(judgements.places(listed.queries))

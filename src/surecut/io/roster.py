@@ -1,0 +1,77 @@
+"""The queries of a score table, all of them, before any list is read."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from surecut.alignment import Absent, unseen_queries
+from surecut.arrays import Array, Bool, Int64, Strings
+from surecut.candidates import Census, unit_names
+from surecut.errors import InputError
+from surecut.io.parts import Part, agreeing
+from surecut.judgements import Judgements
+
+
+@dataclass(frozen=True, eq=False)
+class Roster:
+    """How long each query's list is, and what is known of its judgements."""
+
+    query_ids: Strings
+    lengths: Int64
+    judged: Bool
+    relevant: Bool  # is any document relevant to it?
+    places: Int64  # of each query among the judgements; -1 where there are none, or in a column of the lists
+    groups: Strings | None = None
+
+
+def enrolled(parts: Sequence[Part], judgements: Judgements | None, absent: Absent) -> tuple[Roster, Census]:
+    """The queries of all parts, in their order; those that count as 0 without a list come last."""
+    names = [query for part in parts for query in part.queries]
+    _refuse_shared(parts, names)
+    lengths = np.concatenate([part.lengths for part in parts])
+    if judgements is None:
+        judged, relevant = (np.concatenate([getattr(part, each) for part in parts]) for each in ("judged", "relevant"))
+        census = Census(negative_grades=sum(part.negative for part in parts))
+        places = np.full(len(names), -1)
+    else:
+        places = judgements.places(names)
+        unseen = unseen_queries(names, judgements, places)
+        census = Census(negative_grades=judgements.negative, absent_queries=unseen.size)
+        if absent == "zero":
+            census = Census(negative_grades=judgements.negative, absent_as_zero=unseen.size)
+            names += [judgements.queries[place] for place in unseen]
+            lengths = np.concatenate((lengths, np.zeros(unseen.size, dtype=np.int64)))
+            places = np.concatenate((places, unseen))
+        judged, relevant = places >= 0, judgements.relevant(places)
+    ids = _objects(names)
+    return Roster(ids, lengths, judged, relevant, places, _groups(ids, parts)), census
+
+
+def _groups(query_ids: Strings, parts: Sequence[Part]) -> Strings | None:
+    if "group" not in parts[0].columns:
+        return None
+    named: dict[str, str] = {}
+    for part in parts:
+        named |= agreeing(named, part.groups)
+    return unit_names(query_ids, named)
+
+
+def _refuse_shared(parts: Sequence[Part], names: list[str]) -> None:
+    """A query with rows in two parts would be read as two."""
+    if len(set(names)) == len(names):
+        return
+    column = pl.Series(names)
+    twice = column.filter(column.is_duplicated())[0]
+    first, second = [part.path for part in parts if twice in part.queries][:2]
+    raise InputError(
+        f"{second}: query '{twice}' is in {first.name} too; write all rows of a query into one part (sort them by "
+        "query_id before they are divided)"
+    )
+
+
+def _objects(names: list[str]) -> Array:
+    held = np.empty(len(names), dtype=object)
+    held[:] = names
+    return held

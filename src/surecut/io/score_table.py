@@ -1,0 +1,167 @@
+"""Score tables larger than memory: read piece by piece, so that only what is computed of a piece stays."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
+
+import numpy as np
+
+from surecut.alignment import MissingReranker, without_lists
+from surecut.arrays import Array, Bool, Int64, Strings
+from surecut.candidates import Candidates, Census, unit_names
+from surecut.io.pieces import Asked, Piece
+from surecut.io.roster import Roster
+from surecut.joining import joined
+from surecut.judgements import Judgements
+from surecut.memory import refuse_beyond_memory
+from surecut.runners import LOCAL, Runner
+from surecut.watching import SILENT, Watch
+
+T = TypeVar("T")
+_BYTES_A_CANDIDATE = 40  # in memory: both scores, the grade, the document's id
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreTable:
+    """A score table on disk: `calibrate`, `check` and `run_trials` take it as they take Candidates.
+
+    Made by `scan_table`. Its lists are read piece by piece, as often as they are needed; the results are those of
+    `read_table`, to the last byte.
+    """
+
+    name: str
+    roster: Roster
+    pieces: tuple[Piece, ...]  # queries in the order of the roster; those after the last piece have no list
+    judgements: Judgements | None
+    missing_reranker: MissingReranker
+    runner: Runner = LOCAL
+    census: Census = field(default_factory=Census)
+    system: Mapping[str, str] = field(default_factory=dict)
+    depth: int | None = None  # how many the retriever was asked for; lists may be shorter
+    limit: int | None = None  # where lists are cut
+    chosen: Int64 | None = None  # places in the roster; None: all of it
+    watch: Watch = SILENT
+
+    def __len__(self) -> int:
+        return self.query_ids.size
+
+    def __repr__(self) -> str:
+        judged = f"{int(self.judged.sum()):,} judged"
+        return f"ScoreTable('{self.name}', {len(self):,} queries, {int(self.lengths.sum()):,} candidates, {judged})"
+
+    @property
+    def query_ids(self) -> Strings:
+        return self._of_chosen(self.roster.query_ids)
+
+    @property
+    def lengths(self) -> Int64:
+        """How many candidates each query has."""
+        lengths = self._of_chosen(self.roster.lengths)
+        return lengths if self.limit is None else np.minimum(lengths, self.limit)
+
+    @property
+    def judged(self) -> Bool:
+        return self._of_chosen(self.roster.judged)
+
+    @property
+    def groups(self) -> Strings | None:
+        return None if self.roster.groups is None else self._of_chosen(self.roster.groups)
+
+    @property
+    def units(self) -> Strings:
+        """What counts as one independent draw, the query or its group."""
+        return self.query_ids if self.groups is None else self.groups
+
+    @property
+    def any_relevant(self) -> bool:
+        """Is any document relevant to any query?"""
+        return bool(self._of_chosen(self.roster.relevant).any())
+
+    @property
+    def without_relevant(self) -> int:
+        """Judged queries with no relevant document, which stay with measure 0."""
+        return int(np.sum(self.judged & ~self._of_chosen(self.roster.relevant)))
+
+    def take(self, queries: Array) -> "ScoreTable":
+        """Some queries, by position; they keep the order they have in the table."""
+        places = np.sort(np.asarray(queries, dtype=np.int64))
+        return replace(self, chosen=places if self.chosen is None else self.chosen[places])
+
+    def cut(self, depth: int | None) -> "ScoreTable":
+        """The first `depth` of each list; relevant documents beyond it count as missed."""
+        if depth is None:
+            return self
+        return replace(self, depth=depth, limit=depth if self.limit is None else min(depth, self.limit))
+
+    def with_groups(self, groups: Mapping[str, str]) -> "ScoreTable":
+        """Make one unit of all queries with the same group; a query without one is a unit of its own."""
+        return replace(self, roster=replace(self.roster, groups=unit_names(self.roster.query_ids, groups)))
+
+    def map(self, work: Callable[[Candidates], T], scores_only: bool = False) -> Iterator[T]:
+        """What `work` makes of each piece, in the order of the queries (see `Lists`)."""
+        self.watch.stage("reading scores" if scores_only else "reading lists", int(self.lengths.sum()))
+        wanted = self._wanted()
+        asked = (self._asked(piece, first, chosen, scores_only) for piece, first, chosen in wanted)
+        for (piece, _, _), made in zip(wanted, self.runner.map(_Reading(work), asked), strict=True):
+            self.watch.advance(piece.rows)
+            yield made
+        unlisted = self._without_lists()
+        if unlisted is not None:
+            yield work(unlisted)
+
+    def collect(self) -> Candidates:
+        """All of it in memory."""
+        refuse_beyond_memory(int(self.lengths.sum()) * _BYTES_A_CANDIDATE, self.name)
+        whole = joined(list(self.map(_as_it_is)))
+        census = replace(self.census, filled_reranked=whole.census.filled_reranked)
+        return replace(whole, census=census, system=dict(self.system), depth=self.depth)
+
+    def _of_chosen(self, column: Any) -> Any:
+        return column if self.chosen is None else column[self.chosen]
+
+    def _wanted(self) -> list[tuple[Piece, int, Bool]]:
+        """Pieces that hold chosen queries, with where in the roster each begins and which of its queries are chosen."""
+        mask = np.full(self.roster.query_ids.size, self.chosen is None)
+        if self.chosen is not None:
+            mask[self.chosen] = True
+        found, first = [], 0
+        for piece in self.pieces:
+            chosen = mask[first : first + len(piece.queries)]
+            if chosen.any():
+                found.append((piece, first, chosen))
+            first += len(piece.queries)
+        return found
+
+    def _asked(self, piece: Piece, first: int, chosen: Bool, scores_only: bool) -> Asked:
+        here = slice(first, first + len(piece.queries))
+        judgements = None
+        if self.judgements is not None and not scores_only:
+            judgements = self.judgements.about(self.roster.places[here][chosen])
+        groups = None if self.roster.groups is None else self.roster.groups[here]
+        judged = self.roster.judged[here]
+        return Asked(piece, chosen, judged, groups, judgements, self.limit, self.missing_reranker, scores_only)
+
+    def _without_lists(self) -> Candidates | None:
+        """The chosen queries for which nothing was retrieved."""
+        listed = sum(len(piece.queries) for piece in self.pieces)
+        places = np.arange(self.roster.query_ids.size) if self.chosen is None else self.chosen
+        places = places[places >= listed]
+        if not places.size or self.judgements is None:
+            return None
+        reranked = "reranker" in self.pieces[0].columns
+        data = without_lists(self.roster.places[places], self.judgements, reranked)
+        return data if self.roster.groups is None else replace(data, groups=self.roster.groups[places])
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """Reads a piece and works on it, wherever that is done."""
+
+    work: Callable[[Candidates], Any]
+
+    def __call__(self, asked: Asked) -> Any:
+        return self.work(asked.read())
+
+
+def _as_it_is(data: Candidates) -> Candidates:
+    return data
