@@ -1,6 +1,6 @@
 """Two runs and the judgements, matched by query and document id, become Candidates."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Literal, get_args
 
@@ -163,9 +163,11 @@ def with_absent(data: Candidates, judgements: Judgements, places: Int64, absent:
     return joined([counted, without_lists(unseen, judgements, data.reranker is not None)])
 
 
-def unseen_queries(query_ids: Sequence[str] | Strings, judgements: Judgements, places: Int64) -> Int64:
+def unseen_queries(query_ids: Iterable[str], judgements: Judgements, places: Int64) -> Int64:
     """Which judged queries are not in the run; if none is, the two do not belong together."""
-    unseen = np.setdiff1d(np.arange(len(judgements.queries)), places)
+    seen = np.zeros(len(judgements.queries), dtype=np.bool_)
+    seen[places[places >= 0]] = True
+    unseen = np.flatnonzero(~seen)
     if unseen.size == len(judgements.queries):
         run, judged = (next(iter(some), "nothing") for some in (query_ids, judgements.queries))
         raise InputError(

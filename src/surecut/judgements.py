@@ -30,7 +30,7 @@ class Judgements:
         """How many grades are below 0."""
         return int((self._listed.frame["relevance"] < 0).sum())
 
-    def places(self, queries: Sequence[str]) -> Int64:
+    def places(self, queries: Sequence[str] | pl.Series) -> Int64:
         """Where each of these queries stands among the judged ones; -1 for one that is not judged."""
         known = pl.DataFrame({"query": pl.Series(self.queries, dtype=pl.String)}).with_row_index("place")
         asked = pl.DataFrame({"query": pl.Series(queries, dtype=pl.String)})

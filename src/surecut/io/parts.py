@@ -29,7 +29,7 @@ class Part:
 
     path: Path
     columns: tuple[str, ...]
-    queries: list[str]
+    queries: pl.Series
     lengths: Int64
     together: bool  # do the rows of each query lie together?
     judged: Bool  # by a column of grades
@@ -45,8 +45,7 @@ class Part:
             beyond = len(self.queries)
             if self.together:
                 beyond = max(first + 1, int(np.searchsorted(ends, row + ROWS, side="right")))
-            queries = slice(first, beyond)
-            yield Piece(self.path, self.columns, row, self.together, self.queries[queries], self.lengths[queries])
+            yield Piece(self.path, self.columns, row, self.together, self.lengths[first:beyond])
             first, row = beyond, int(ends[beyond - 1])
 
 
@@ -105,7 +104,7 @@ def _part(path: Path, columns: tuple[str, ...], runs: pl.DataFrame, groups: Mapp
     return Part(
         path,
         columns,
-        whole["query_id"].to_list(),
+        whole["query_id"],
         whole["rows"].to_numpy(),
         together,
         whole["judged"].to_numpy(),

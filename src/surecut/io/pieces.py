@@ -29,19 +29,21 @@ class Piece:
     columns: tuple[str, ...]
     start: int
     together: bool
-    queries: list[str]
     lengths: Int64
+
+    def __len__(self) -> int:
+        return self.lengths.size
 
     @property
     def rows(self) -> int:
         return int(self.lengths.sum())
 
-    def listed(self, *columns: str) -> Listed:
-        """Some of its columns (those that there are), query by query."""
+    def listed(self, queries: Strings, *columns: str) -> Listed:
+        """Some of its columns (those that there are), query by query; the queries go by these names."""
         refuse_beyond_memory(self.rows * _BYTES_A_ROW, self.path)
-        if self.together:
-            return Listed(self.queries, offsets_of(self.lengths), self._frame(columns))
-        return grouped(self._frame(("query_id", *columns)))
+        if not self.together:
+            return grouped(self._frame(("query_id", *columns)))
+        return Listed(queries.tolist(), offsets_of(self.lengths), self._frame(columns))
 
     def _frame(self, columns: tuple[str, ...]) -> pl.DataFrame:
         read = [name for name in columns if name in self.columns]
@@ -57,6 +59,7 @@ class Asked:
     """What is to be read of a piece, with what is known of its queries from elsewhere."""
 
     piece: Piece
+    queries: Strings
     chosen: Bool
     judged: Bool
     groups: Strings | None
@@ -71,14 +74,14 @@ class Asked:
         return data if self.groups is None else replace(data, groups=self.groups[self.chosen])
 
     def _everything(self) -> Candidates:
-        listed = self.piece.listed("doc_id", "retriever", "reranker", "relevance").where(self.chosen)
+        listed = self.piece.listed(self.queries, "doc_id", "retriever", "reranker", "relevance").where(self.chosen)
         judgements = self.judgements
         if judgements is None and "relevance" in self.piece.columns:
             judgements = graded_rows(listed)
         return from_grouped(listed, judgements, self.depth, self.missing_reranker)
 
     def _scores(self) -> Candidates:
-        listed = self.piece.listed("retriever").where(self.chosen)
+        listed = self.piece.listed(self.queries, "retriever").where(self.chosen)
         listed, scores = in_retriever_order(listed, self.depth, column="retriever")
         return replace(ungraded(listed, scores, None), judged=self.judged[self.chosen])
 

@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 
 from surecut.alignment import Absent, unseen_queries
-from surecut.arrays import Array, Bool, Int64, Strings
+from surecut.arrays import Bool, Int64, Strings
 from surecut.candidates import Census, unit_names
 from surecut.errors import InputError
 from surecut.io.parts import Part, agreeing
@@ -28,7 +28,7 @@ class Roster:
 
 def enrolled(parts: Sequence[Part], judgements: Judgements | None, absent: Absent) -> tuple[Roster, Census]:
     """The queries of all parts, in their order; those that count as 0 without a list come last."""
-    names = [query for part in parts for query in part.queries]
+    names = pl.concat([part.queries for part in parts])
     _refuse_shared(parts, names)
     lengths = np.concatenate([part.lengths for part in parts])
     if judgements is None:
@@ -41,11 +41,11 @@ def enrolled(parts: Sequence[Part], judgements: Judgements | None, absent: Absen
         census = Census(negative_grades=judgements.negative, absent_queries=unseen.size)
         if absent == "zero":
             census = Census(negative_grades=judgements.negative, absent_as_zero=unseen.size)
-            names += [judgements.queries[place] for place in unseen]
+            names = pl.concat((names, pl.Series(judgements.queries, dtype=pl.String).gather(unseen)))
             lengths = np.concatenate((lengths, np.zeros(unseen.size, dtype=np.int64)))
             places = np.concatenate((places, unseen))
         judged, relevant = places >= 0, judgements.relevant(places)
-    ids = _objects(names)
+    ids = names.to_numpy()
     return Roster(ids, lengths, judged, relevant, places, _groups(ids, parts)), census
 
 
@@ -58,20 +58,13 @@ def _groups(query_ids: Strings, parts: Sequence[Part]) -> Strings | None:
     return unit_names(query_ids, named)
 
 
-def _refuse_shared(parts: Sequence[Part], names: list[str]) -> None:
+def _refuse_shared(parts: Sequence[Part], names: pl.Series) -> None:
     """A query with rows in two parts would be read as two."""
-    if len(set(names)) == len(names):
+    if names.n_unique() == len(names):
         return
-    column = pl.Series(names)
-    twice = column.filter(column.is_duplicated())[0]
-    first, second = [part.path for part in parts if twice in part.queries][:2]
+    twice = names.filter(names.is_duplicated())[0]
+    first, second = [part.path for part in parts if (part.queries == twice).any()][:2]
     raise InputError(
         f"{second}: query '{twice}' is in {first.name} too; write all rows of a query into one part (sort them by "
         "query_id before they are divided)"
     )
-
-
-def _objects(names: list[str]) -> Array:
-    held = np.empty(len(names), dtype=object)
-    held[:] = names
-    return held

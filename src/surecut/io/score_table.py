@@ -126,24 +126,25 @@ class ScoreTable:
             mask[self.chosen] = True
         found, first = [], 0
         for piece in self.pieces:
-            chosen = mask[first : first + len(piece.queries)]
+            chosen = mask[first : first + len(piece)]
             if chosen.any():
                 found.append((piece, first, chosen))
-            first += len(piece.queries)
+            first += len(piece)
         return found
 
     def _asked(self, piece: Piece, first: int, chosen: Bool, scores_only: bool) -> Asked:
-        here = slice(first, first + len(piece.queries))
+        here = slice(first, first + len(piece))
         judgements = None
         if self.judgements is not None and not scores_only:
             judgements = self.judgements.about(self.roster.places[here][chosen])
         groups = None if self.roster.groups is None else self.roster.groups[here]
         judged = self.roster.judged[here]
-        return Asked(piece, chosen, judged, groups, judgements, self.limit, self.missing_reranker, scores_only)
+        queries = self.roster.query_ids[here]
+        return Asked(piece, queries, chosen, judged, groups, judgements, self.limit, self.missing_reranker, scores_only)
 
     def _without_lists(self) -> Candidates | None:
         """The chosen queries for which nothing was retrieved."""
-        listed = sum(len(piece.queries) for piece in self.pieces)
+        listed = sum(len(piece) for piece in self.pieces)
         places = np.arange(self.roster.query_ids.size) if self.chosen is None else self.chosen
         places = places[places >= listed]
         if not places.size or self.judgements is None:

@@ -86,7 +86,7 @@ def scan_table(
         parts.append(part)
         watch.advance(1)
     _refuse_other_columns(parts)
-    if not any(part.queries for part in parts):
+    if not any(len(part.queries) for part in parts):
         raise InputError(f"{folder}: no candidates in it")
     system = {
         part: str(meta["fingerprints"][part])
