@@ -5,9 +5,9 @@ import pytest
 
 from surecut import Candidates, InputError, agreement, assess, at_least, max_drop, simulate
 from surecut.bounds import TESTS
-from surecut.calibration import in_test_order
 from surecut.curves import measure_curves
 from surecut.measures import as_measure, overlap
+from surecut.preparing import in_test_order
 from surecut.rules import as_rule
 
 DATA = simulate("dense-electra", queries=400, depth=30, seed=1, ties=True)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.special import log_softmax, softmax
 
 from surecut import Candidates, InputError
-from surecut.kernels.keys import kept_at
+from surecut.reducing import CountKept
 from surecut.rules import RULES, as_rule
 from tests.strategies import RULE_TEXTS, as_candidates, rows_of, tied_queries
 
@@ -104,9 +104,9 @@ def test_rules_that_normalise_ignore_a_positive_affine_rescaling(seed, factor, s
 )
 def test_survivors_are_nested_as_the_threshold_falls(seed, text, min_keep, max_keep):
     data = as_candidates(tied_queries(seed, count=12))
-    keys = as_rule(text).keys(data)
-    falling = [np.inf, *np.unique(keys)[::-1], -np.inf]
-    kept = [kept_at(keys, data.offsets, threshold, min_keep, max_keep) for threshold in falling]
+    rule = as_rule(text)
+    falling = [np.inf, *np.unique(rule.keys(data))[::-1], -np.inf]
+    kept = [CountKept(rule, threshold, min_keep, max_keep)(data) for threshold in falling]
     assert np.all(np.diff(kept, axis=0) >= 0)
     np.testing.assert_array_equal(kept[0], np.minimum(min_keep, data.lengths))
     np.testing.assert_array_equal(kept[-1], np.minimum(max_keep, data.lengths))

@@ -4,13 +4,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from surecut.arrays import Float64
 from surecut.baselines import empirical_threshold
 from surecut.candidates import Candidates, counts_by_query
 from surecut.curves import Curves, full_measure, measure_curves
 from surecut.fusion import final_scores
-from surecut.kernels.keys import kept_at
-from surecut.measures import NO_CUTOFF, as_measure
+from surecut.measures import as_measure
+from surecut.reducing import CountKept
 from surecut.rules import RULES, Rule
 from surecut.targets import at_least
 from surecut.temperature import fit_temperature
@@ -56,13 +55,12 @@ def curves_of(data: Candidates, rule: Rule, beta: float = 0.0) -> Curves:
     return measure_curves(data, rule.keys(data), final_scores(data, beta), RR)
 
 
-def mean_kept(keys: Float64, data: Candidates, threshold: float) -> float:
+def mean_kept(rule: Rule, data: Candidates, threshold: float) -> float:
     """Candidates a query keeps, on average."""
-    return float(kept_at(keys, data.offsets, threshold, 1, NO_CUTOFF).mean())
+    return float(CountKept(rule, threshold, min_keep=1, max_keep=None)(data).mean())
 
 
 def _empirical_size(data: Candidates, rule: Rule, target: float) -> float:
     claim = at_least(target)
-    keys = rule.keys(data)
-    losses = claim.losses(measure_curves(data, keys, final_scores(data), RR))
-    return mean_kept(keys, data, empirical_threshold(losses, claim.level))
+    losses = claim.losses(curves_of(data, rule))
+    return mean_kept(rule, data, empirical_threshold(losses, claim.level))

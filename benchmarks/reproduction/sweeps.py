@@ -11,9 +11,11 @@ from benchmarks.reproduction.measuring import curves_of, fitted_rule, mean_kept
 from benchmarks.reproduction.published import CONFIDENCE
 from surecut.baselines import published_procedure
 from surecut.bounds import HEDGE, WSR
-from surecut.calibration import Fitted, Prepared, decide, fit
 from surecut.candidates import Candidates
 from surecut.choices import Choices, resolve
+from surecut.curves import Curves
+from surecut.deciding import decide
+from surecut.fitting import Fitted, fit
 from surecut.folding import Folds
 from surecut.targets import at_least
 from surecut.trials.drawing import Draw, redraw, split
@@ -62,7 +64,7 @@ def risk_curve(data: Candidates, target: float, calibration: int, seed: int) -> 
         points.append(
             RiskPoint(
                 threshold=math.exp(threshold),
-                kept=mean_kept(keys, pool.data, threshold),
+                kept=mean_kept(rule, pool.data, threshold),
                 empirical=float(x.mean()),
                 wsr=WSR.upper_bound(x, delta, _LADDER),
                 hedge=HEDGE.upper_bound(x, delta, _LADDER),
@@ -126,7 +128,7 @@ def _one_trial(pool: Pool, targets: Sequence[float], calibration: int, seed: int
         asked = replace(choices, target=at_least(target))
         found, measured = sample.decided(asked)
         _, true_measured = population.decided(asked)
-        kept = pool.kept(sample.applied, found.threshold, asked)[tested]
+        kept = sample.applied.keyed.kept(found.threshold, asked.min_keep, asked.max_keep)[tested]
         relaxed = found.relaxed or {}
         claims.append(
             Claimed(
@@ -148,19 +150,18 @@ class _Sample:
 
     applied: Applied
     fitted: Fitted
-    prepared: Prepared
+    curves: Curves  # of its queries
 
     def decided(self, asked: Choices) -> tuple:
         """What the procedure decides for a target, and the measure of every query of the pool then."""
-        found = decide(asked, self.fitted, replace(self.prepared, losses=asked.target.losses(self.prepared.curves)))
+        found = decide(asked, self.fitted, asked.target.losses(self.curves), capped=False)
         return found, self.applied.curves.at(found.threshold)
 
 
 def _fitted(pool: Pool, choices: Choices, drawn: Draw) -> _Sample:
     fitted = fit(Folds(pool.data, pool.data.take(drawn.units)), choices, choices.measure)
     applied = pool.applied(choices, fitted)
-    curves = applied.curves.take(drawn.units)
-    return _Sample(applied, fitted, Prepared(pool.data, applied.keys, curves, curves, capped=False))
+    return _Sample(applied, fitted, applied.curves.take(drawn.units))
 
 
 def _point(target: float, claims: Sequence[Claimed]) -> TargetPoint:

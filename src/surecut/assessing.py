@@ -9,16 +9,19 @@ from typing import Literal
 
 import numpy as np
 
-from surecut.calibration import Decision, Fitted, certificate, prepare
-from surecut.candidates import Candidates
+from surecut.calibration import certificate
 from surecut.certificate import Certificate
 from surecut.choices import Choices, resolve
 from surecut.claims import loosest, strongest_claim
+from surecut.deciding import Decision
 from surecut.errors import InputError
+from surecut.fitting import Fitted
 from surecut.folding import Folds, enough, judged_only, place_elsewhere, refuse_overlap
-from surecut.kernels.keys import kept_at
+from surecut.lists import Lists
 from surecut.measures import NO_CUTOFF, OwnFunction
-from surecut.placement import threshold_for_mean
+from surecut.placement import thresholds_for_means
+from surecut.preparing import prepare
+from surecut.reducing import CountKept
 from surecut.registry import unknown
 from surecut.rules import KEEP_EVERYTHING, Rule
 from surecut.targets import CLAIMS
@@ -31,7 +34,7 @@ class NothingPruned(InputError):
 
 
 def assess(
-    data: Candidates,
+    data: Lists,
     *,
     keep: int | None = None,
     budget: float | None = None,
@@ -44,7 +47,7 @@ def assess(
     min_keep: int = 1,
     depth: int | None = None,
     fusion: float = 0.0,
-    tune: Candidates | None = None,
+    tune: Lists | None = None,
     aside: float = 0.2,
 ) -> Certificate:
     """The strongest claim for keeping the top `keep`, or for a mean `budget` of survivors.
@@ -97,7 +100,7 @@ def size_asked(keep: int | None, budget: float | None) -> float:
     return size
 
 
-def divide(data: Candidates, choices: Choices, tune: Candidates | None) -> Folds:
+def divide(data: Lists, choices: Choices, tune: Lists | None) -> Folds:
     """The queries to certify on and, unless the cut is the same for every query, others to place it on."""
     usable = judged_only(data) if choices.measure.needs_judgements else enough(data)
     if choices.rule.name == "rank":
@@ -113,7 +116,7 @@ def threshold_of(size: float, choices: Choices, folds: Folds) -> float:
     other = folds.tuning
     if other is None:
         return -float(int(size))
-    return threshold_for_mean(choices.rule.keys(other), other.offsets, size, choices.min_keep)
+    return thresholds_for_means(other, choices.rule, [size], choices.min_keep)[0]
 
 
 def size_of(threshold: float, choices: Choices, folds: Folds) -> float:
@@ -121,8 +124,8 @@ def size_of(threshold: float, choices: Choices, folds: Folds) -> float:
     other = folds.tuning
     if other is None:
         return max(1.0, -threshold)
-    kept = kept_at(choices.rule.keys(other), other.offsets, threshold, choices.min_keep, NO_CUTOFF)
-    return max(1.0, float(kept.mean()))
+    counting = CountKept(choices.rule, threshold, choices.min_keep, None)
+    return max(1.0, float(np.concatenate(list(other.map(counting, scores_only=True))).mean()))
 
 
 def claimed(choices: Choices, folds: Folds, threshold: float) -> Certificate:

@@ -1,19 +1,26 @@
 """A certificate against other data: does its claim hold on queries it has not seen?"""
 
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
+import numpy as np
+
+from surecut.arrays import Float32, Int64
 from surecut.bounds import TESTS
-from surecut.calibration import in_test_order, quantiles
+from surecut.calibration import quantiles
 from surecut.candidates import Candidates
 from surecut.certificate import Certificate, refuse_other_system, same_retriever
 from surecut.claims import interval
-from surecut.curves import Tail, measure_curves
+from surecut.curves import as_tail
 from surecut.errors import InputError
 from surecut.folding import enough, judged_only
 from surecut.fusion import final_scores
 from surecut.judging import confirm, judged_values
-from surecut.measures import OwnFunction, OwnMeasure, as_measure
+from surecut.lists import Lists
+from surecut.measures import AnyMeasure, OwnFunction, OwnMeasure, as_measure
+from surecut.preparing import in_test_order
+from surecut.reducing import Reduce, Reduced
 from surecut.targets import Target, target_from_json
 
 _SIDE = 0.05
@@ -48,7 +55,7 @@ class Check:
 
 def check(
     certificate: Certificate,
-    data: Candidates,
+    data: Lists,
     *,
     loss: OwnFunction | None = None,
     measure: OwnFunction | None = None,
@@ -63,19 +70,10 @@ def check(
     target = claimed_target(certificate, loss)
     chosen = target.measure(declared_measure(certificate, measure))
     usable = judged_only(data) if chosen.needs_judgements else enough(data)
-    final = final_scores(usable, float(certificate.fusion["beta"]))
-    proven = any_system or same_retriever(certificate, data.system)
-    kept = certificate.keep(usable.retriever, offsets=usable.offsets, any_length=any_length, any_system=proven)
-    pruner = certificate.pruner
-    tail: Tail = "append" if certificate.tail == "append" else "drop"
-    curves = measure_curves(
-        usable, pruner.rule.keys(usable), final, chosen, tail, certificate.min_keep, certificate.max_keep
-    )
-    difference = None
-    if not isinstance(chosen, OwnMeasure):
-        own = curves.at(certificate.threshold)
-        difference = confirm(own, judged_values(usable, final, kept, tail, chosen), usable, chosen)
-    units = in_test_order(curves, usable)
+    found = _Pruned.joined(usable.map(_Prune(certificate, chosen, any_length)))
+    if not (any_system or same_retriever(certificate, data.system)):
+        certificate.pruner.refuse_other_scale(found.reduced.best, found.worst)
+    units = in_test_order(found.reduced.curves, usable)
     measured = units.at(certificate.threshold)
     test = TESTS["binomial" if target.binary(chosen) and usable.groups is None else "hedge"]
     low, high = interval(target, measured, units.full, test, _SIDE)
@@ -84,16 +82,59 @@ def check(
         interval=(low, high),
         contradicted=certificate.status != "abstained"
         and bool(high < target.value if target.rising else low > target.value),
-        mean_kept=float(kept.mean()),
-        kept_quantiles=quantiles(kept),
+        mean_kept=float(found.kept.mean()),
+        kept_quantiles=quantiles(found.kept),
         claimed=target.value,
         mean_full=float(units.full.mean()),
         mean_pruned=float(measured.mean()),
         mean_candidates=float(usable.lengths.mean()),
         queries=len(usable),
-        same_data=usable.fingerprint() == certificate.calibration["fingerprint"],
-        judge_difference=difference,
+        same_data=found.reduced.fingerprint(usable.query_ids) == certificate.calibration["fingerprint"],
+        judge_difference=found.difference,
     )
+
+
+@dataclass(frozen=True, eq=False)
+class _Pruned:
+    """Some queries, pruned, reranked and evaluated twice."""
+
+    reduced: Reduced
+    kept: Int64
+    worst: Float32  # the retriever's score of the last candidate, of queries that have one
+    difference: float | None  # largest one to ir-measures
+
+    @classmethod
+    def joined(cls, parts: Iterable["_Pruned"]) -> "_Pruned":
+        several = list(parts)
+        differences = [each.difference for each in several if each.difference is not None]
+        return cls(
+            Reduced.joined(each.reduced for each in several),
+            np.concatenate([each.kept for each in several]),
+            np.concatenate([each.worst for each in several]),
+            max(differences, default=None),
+        )
+
+
+@dataclass(frozen=True)
+class _Prune:
+    """Prunes and reranks a piece as a certificate says."""
+
+    certificate: Certificate
+    measure: AnyMeasure
+    any_length: bool
+
+    def __call__(self, data: Candidates) -> _Pruned:
+        certificate, pruner = self.certificate, self.certificate.pruner
+        beta, tail = float(certificate.fusion["beta"]), as_tail(certificate.tail)
+        reduce = Reduce(pruner.rule, beta, self.measure, tail, certificate.min_keep, certificate.max_keep)
+        reduced = reduce(data)
+        kept = pruner.keep(data.retriever, data.offsets, any_length=self.any_length, any_system=True)
+        difference = None
+        if not isinstance(self.measure, OwnMeasure):
+            judged = judged_values(data, final_scores(data, beta), kept, tail, self.measure)
+            difference = confirm(reduced.curves.at(certificate.threshold), judged, data, self.measure)
+        worst = data.retriever[data.offsets[1:][data.lengths > 0] - 1]
+        return _Pruned(reduced, kept, worst, difference)
 
 
 def claimed_target(certificate: Certificate, loss: OwnFunction | None = None) -> Target:

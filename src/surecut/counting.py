@@ -3,34 +3,30 @@
 from collections.abc import Mapping
 from typing import Any
 
-from surecut.arrays import Float64
-from surecut.candidates import UNJUDGED, Candidates
+from surecut.lists import Lists
+from surecut.reducing import Reduced
 
 _LOW_SHARE = 0.2
 
 
-def census(data: Candidates, final: Float64 | None, k: int, judgements_used: bool = True) -> dict[str, Any]:
-    """What was read, what was left out, and how much of the final top k was ever judged."""
+def census(data: Lists, used: Reduced | None, judgements_used: bool = True) -> dict[str, Any]:
+    """What was read and what was left out; and how much of the final top k of the lists that were used was judged."""
     counts: dict[str, Any] = {
         "queries": len(data),
-        "candidates": int(data.retriever.size),
+        "candidates": int(data.lengths.sum()),
         "unjudged_queries": int((~data.judged).sum()),
         "absent_queries": data.census.absent_queries,
         "absent_as_zero": data.census.absent_as_zero,
         "queries_without_relevant": data.without_relevant,
         "negative_grades": data.census.negative_grades,
         "extra_reranked": data.census.extra_reranked,
-        "filled_reranked": data.census.filled_reranked,
+        "filled_reranked": data.census.filled_reranked if used is None else used.filled,
         "judgements_used": judgements_used,
         "judged_share": None,
     }
-    if final is not None and data.judged.any() and judgements_used:
-        from surecut.kernels.measures import mark_top
-
-        top = mark_top(final, data.offsets, k).astype(bool)
-        rows = top & data.judged.repeat(data.lengths)
-        counts["judged_share"] = float((data.grades[rows] != UNJUDGED).mean()) if rows.any() else None
-        counts["judged_depth"] = k
+    if used is not None and data.judged.any() and judgements_used:
+        counts["judged_share"] = used.top_judged / used.top_of_all if used.top_of_all else None
+        counts["judged_depth"] = used.top
     return counts
 
 

@@ -5,7 +5,7 @@ one, a handful of times in a list of a thousand. Everything after this works on 
 """
 
 import bisect
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -18,6 +18,11 @@ from surecut.measures import NO_CUTOFF, AnyMeasure, Measure, OwnMeasure
 
 Tail = Literal["drop", "append"]
 TAILS = ("drop", "append")
+
+
+def as_tail(tail: str) -> Tail:
+    """A tail by its name in a certificate."""
+    return "append" if tail == "append" else "drop"
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +56,17 @@ class Curves:
         filled = np.diff(self.offsets) > 0
         before[self.offsets[:-1][filled]] = self.start[filled]
         return self.values - before
+
+    @classmethod
+    def joined(cls, parts: Sequence["Curves"]) -> "Curves":
+        """Those of several pieces, one after the other."""
+        if len(parts) == 1:
+            return parts[0]
+        offsets = offsets_of(np.concatenate([np.diff(part.offsets) for part in parts]))
+        full, start, keys, values = (
+            np.concatenate([getattr(part, each) for part in parts]) for each in ("full", "start", "keys", "values")
+        )
+        return cls(full, start, offsets, keys, values)
 
     def take(self, queries: Array) -> "Curves":
         """Some queries, by position (a position may occur several times)."""
@@ -94,8 +110,8 @@ class ChangePoints:
     values: Float64
 
     def keyed(self, keys: Float64) -> Curves:
-        """The curves under a rule, which gives every candidate a key."""
-        return Curves(self.full, self.start, self.offsets, keys[self.rows], self.values)
+        """The curves under a rule, which gives the candidate of each event a key."""
+        return Curves(self.full, self.start, self.offsets, keys, self.values)
 
 
 def measure_curves(
@@ -111,7 +127,8 @@ def measure_curves(
 
     `keys` decides who survives, `final` how the survivors are ordered (ties: better retriever rank).
     """
-    return change_points(data, final, measure, tail, min_keep, max_keep).keyed(keys)
+    points = change_points(data, final, measure, tail, min_keep, max_keep)
+    return points.keyed(keys[points.rows])
 
 
 def change_points(

@@ -2,28 +2,30 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from surecut.arrays import Bool, Float64
-from surecut.candidates import Candidates, hashed_share
+from surecut.candidates import hashed_share
 from surecut.choices import Choices
 from surecut.errors import InputError
+from surecut.lists import Lists
 
 FEWEST = 30
 """Usable queries below which nothing is attempted."""
 
 _TUNE_SALT = b"surecut tune "
 ASIDE = 0.05
+L = TypeVar("L", bound=Lists)
 
 
 @dataclass(frozen=True)
 class Folds:
     """The queries that certify, and those that something was fitted or placed on."""
 
-    calibration: Candidates
-    tuning: Candidates | None = None
+    calibration: Lists
+    tuning: Lists | None = None
     source: str | None = None  # fold, table, calibration, unjudged, aside
     fixed_grid: bool = False  # decided before any query is set aside
 
@@ -33,14 +35,14 @@ class Folds:
         return {"source": self.source, "queries": len(self.tuning), "for": purposes}
 
 
-def fold(data: Candidates, choices: Choices, tune: Candidates | None) -> Folds:
+def fold(data: Lists, choices: Choices, tune: Lists | None) -> Folds:
     """Divide the queries as the choices need it; nothing to fit, no division."""
     usable = judged_only(data) if choices.measure.needs_judgements else enough(data)
     fixed = choices.fixed_grid(len(usable) if usable.groups is None else len(set(usable.groups)))
     return replace(_divide(data, usable, choices, tune, fixed), fixed_grid=fixed)
 
 
-def _divide(data: Candidates, usable: Candidates, choices: Choices, tune: Candidates | None, fixed: bool) -> Folds:
+def _divide(data: Lists, usable: Lists, choices: Choices, tune: Lists | None, fixed: bool) -> Folds:
     if tune is not None:
         refuse_overlap(data, tune)
         return Folds(usable, _judged(tune) if choices.fits_something else tune, "table")
@@ -53,16 +55,16 @@ def _divide(data: Candidates, usable: Candidates, choices: Choices, tune: Candid
     return Folds(usable)
 
 
-def place_elsewhere(data: Candidates, usable: Candidates, choices: Choices, share: float) -> Folds:
+def place_elsewhere(data: Lists, usable: Lists, choices: Choices, share: float) -> Folds:
     """Queries to place thresholds on: the unjudged ones if there are enough, else a share set aside."""
-    certifying = set(usable.units)
-    unjudged = np.array([q for q in np.flatnonzero(~data.judged) if data.units[q] not in certifying], dtype=np.int64)
+    certifying, units = set(usable.units), data.units
+    unjudged = np.array([q for q in np.flatnonzero(~data.judged) if units[q] not in certifying], dtype=np.int64)
     if choices.measure.needs_judgements and unjudged.size >= FEWEST:
         return Folds(usable, data.take(unjudged), "unjudged")
     return set_aside(usable, share, "aside")
 
 
-def refuse_overlap(data: Candidates, tune: Candidates) -> None:
+def refuse_overlap(data: Lists, tune: Lists) -> None:
     """Queries, and groups of queries, tune or certify, never both."""
     for what, here, there in (("query", data.query_ids, tune.query_ids), ("group", data.units, tune.units)):
         both = set(here) & set(there)
@@ -72,7 +74,7 @@ def refuse_overlap(data: Candidates, tune: Candidates) -> None:
             )
 
 
-def set_aside(data: Candidates, share: float, source: str) -> Folds:
+def set_aside(data: Lists, share: float, source: str) -> Folds:
     """Divide the queries by a hash of their ids."""
     tuning = in_tuning_fold(data, share)
     rest = data.take(np.flatnonzero(~tuning))
@@ -82,7 +84,7 @@ def set_aside(data: Candidates, share: float, source: str) -> Folds:
     return Folds(rest, data.take(np.flatnonzero(tuning)), source)
 
 
-def in_tuning_fold(data: Candidates, share: float) -> Bool:
+def in_tuning_fold(data: Lists, share: float) -> Bool:
     """Which queries a fold of that share would take, whatever other queries there are."""
     return tuning_place(data.units) < share
 
@@ -92,21 +94,21 @@ def tuning_place(units: Iterable[str]) -> Float64:
     return hashed_share(units, _TUNE_SALT)
 
 
-def judged_only(data: Candidates) -> Candidates:
+def judged_only(data: L) -> L:
     """The queries that have judgements, at least FEWEST of them with something relevant somewhere."""
     chosen = _judged(data)
-    if not np.any(chosen.grades > 0) and not np.any(chosen.missed > 0):
+    if not chosen.any_relevant:
         raise InputError("no relevant document anywhere in the judgements: nothing can be measured")
     return enough(chosen)
 
 
-def enough(data: Candidates) -> Candidates:
+def enough(data: L) -> L:
     if len(data) < FEWEST:
         raise InputError(f"{len(data)} usable queries are too few to say anything: at least {FEWEST} are needed")
     return data
 
 
-def _judged(data: Candidates) -> Candidates:
+def _judged(data: L) -> L:
     if data.judged.all():
         return data
     if not data.judged.any():

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Protocol, Self, TypeVar
 
 from surecut.arrays import Array, Bool, Int64, Strings
+from surecut.errors import InputError
 
 if TYPE_CHECKING:
     from surecut.candidates import Candidates, Census
@@ -57,7 +58,20 @@ class Lists(Protocol):
 
     def cut(self, depth: int | None) -> Self: ...
 
+    def fingerprint(self) -> str:
+        """A hash of scores and relevant grades by query id."""
+        ...
+
     def map(self, work: "Callable[[Candidates], T]", scores_only: bool = False) -> Iterator[T]:
         """What `work` makes of each piece, in the order of the queries; `scores_only` leaves all but the retriever's
         scores out of the pieces."""
         ...
+
+
+def refuse_no_lists(data: object) -> None:
+    """Say what is expected, to whoever gives something else."""
+    if not all(hasattr(data, name) for name in ("query_ids", "judged", "map")):
+        raise InputError(
+            f"Candidates or a score table are needed here, not {type(data).__name__}: see Candidates.from_arrays and "
+            "others"
+        )

@@ -65,7 +65,7 @@ class Measure:
 
     @property
     def needs_judgements(self) -> bool:
-        return self.family is not _OVERLAP
+        return self.family != _OVERLAP
 
     @property
     def binary(self) -> bool:

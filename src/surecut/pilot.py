@@ -5,13 +5,14 @@ from typing import Any
 
 import numpy as np
 
-from surecut.calibration import fit, prepare
-from surecut.candidates import Candidates
 from surecut.choices import resolve
+from surecut.fitting import fit
 from surecut.folding import fold
+from surecut.lists import Lists
 from surecut.measures import as_measure
-from surecut.placement import threshold_for_mean
+from surecut.placement import thresholds_for_means
 from surecut.planning import queries_needed
+from surecut.preparing import prepare
 from surecut.rules import Rule
 from surecut.targets import Target
 
@@ -28,7 +29,7 @@ class Outlook:
 
 
 def outlook(
-    data: Candidates,
+    data: Lists,
     *,
     target: Target,
     measure: Any = "RR@10",
@@ -50,12 +51,13 @@ def outlook(
         grouped=data.groups is not None,
     )
     folds = fold(data.cut(choices.depth), choices, None)
-    prepared = prepare(folds.calibration, choices, fit(folds, choices, as_measure(measure)))
+    fitted = fit(folds, choices, as_measure(measure))
+    prepared = prepare(folds.calibration, choices, fitted)
     mean = prepared.data.lengths.mean()
     rows: list[Outlook] = []
     before: int | None = 0  # a walk from the full list must pass every larger set first
-    for share in SHARES:
-        threshold = threshold_for_mean(prepared.keys, prepared.data.offsets, share * mean, choices.min_keep)
+    sizes = [share * mean for share in SHARES]
+    for threshold in thresholds_for_means(prepared.data, fitted.rule, sizes, choices.min_keep):
         x = prepared.losses.at(threshold)
         needed = queries_needed(float(x.mean()), float(x.var()), target.level, choices.least_delta, power)
         if target.met_unpruned:

@@ -93,11 +93,15 @@ class Pruner:
         if np.any(kept < 0):
             query = int(np.argmin(kept))
             raise InputError(_complaint(int(kept[query]), f"the scores of query {query}"))
-        if flat.size and self.scale is not None and not any_system:
+        if not any_system:
             filled = lengths > 0
-            best, worst = flat[bounds[:-1][filled]], flat[bounds[1:][filled] - 1]
-            self.scale.refuse_batch(best.astype(np.float64), worst.astype(np.float64))
+            self.refuse_other_scale(flat[bounds[:-1][filled]], flat[bounds[1:][filled] - 1])
         return kept
+
+    def refuse_other_scale(self, best: Float32, worst: Float32) -> None:
+        """Refuse lists whose first and last scores cannot be those of the certificate's retriever."""
+        if best.size and self.scale is not None:
+            self.scale.refuse_batch(best.astype(np.float64), worst.astype(np.float64))
 
     def keys(self, scores: Any) -> Float64:
         """The key of each of one query's descending scores."""

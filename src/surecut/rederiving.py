@@ -10,14 +10,18 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from surecut.assessing import divide
-from surecut.calibration import Decision, Fitted, Prepared, decide, fit, prepare
+from surecut.calibration import Calibration
 from surecut.candidates import Candidates
 from surecut.certificate import Certificate, refuse_other_system
 from surecut.checking import declared_measure
 from surecut.choices import IF_UNREACHABLE, Choices, resolve
+from surecut.deciding import Decision, decide
 from surecut.errors import InputError
+from surecut.fitting import Fitted, fit
 from surecut.folding import Folds, fold
+from surecut.lists import Lists
 from surecut.measures import OwnFunction
+from surecut.preparing import prepare
 from surecut.rules import RULES, Rule
 from surecut.statements import CAP_NOT_APPLIED
 from surecut.targets import Risk, Target, target_from_json
@@ -34,28 +38,12 @@ class Contradicted(InputError):
 class Given:
     """What `calibrate` was given and a certificate does not hold."""
 
-    data: Candidates
-    tune: Candidates | None = None
+    data: Lists
+    tune: Lists | None = None
     tune_fraction: float = 0.2
     max_keep: int | None = None
     loss: OwnFunction | None = None
     measure: OwnFunction | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class Rederived:
-    """A calibration with its parts still in hand."""
-
-    choices: Choices
-    folds: Folds
-    fitted: Fitted
-    prepared: Prepared
-    decision: Decision
-
-    @property
-    def searched(self) -> bool:
-        """Was a threshold looked for, or was the cut fixed in advance (`assess`)?"""
-        return self.choices.procedure != "assess"
 
 
 def rederive(
@@ -68,7 +56,7 @@ def rederive(
     loss: OwnFunction | None = None,
     measure: OwnFunction | None = None,
     any_system: bool = False,
-) -> Rederived:
+) -> Calibration:
     """Calibrate again as the certificate says; refuse data that are not its own, or that lead elsewhere.
 
     `tune`, `tune_fraction` and `max_keep` are those `calibrate` was given; the last is needed only for a
@@ -132,7 +120,7 @@ def _possible_depths(certificate: Certificate, given: Given) -> tuple[int | None
     return (None, certificate.depth) if longest > certificate.depth else (None,)
 
 
-def _calibrated_again(certificate: Certificate, choices: Choices, folds: Folds, declared: Any) -> Rederived:
+def _calibrated_again(certificate: Certificate, choices: Choices, folds: Folds, declared: Any) -> Calibration:
     _refuse_other_data(certificate, folds.calibration)
     if certificate.procedure == "assess":
         choices = replace(choices, procedure="assess")
@@ -140,7 +128,7 @@ def _calibrated_again(certificate: Certificate, choices: Choices, folds: Folds, 
     else:
         fitted = _as_certified(certificate, fit(folds, choices, declared))
     prepared = prepare(folds.calibration, choices, fitted)
-    return _decided(certificate, Rederived(choices, folds, fitted, prepared, _recorded(certificate)))
+    return _decided(certificate, Calibration(choices, folds, fitted, prepared, _recorded(certificate)))
 
 
 def _refuse_what_is_missing(certificate: Certificate, given: Given) -> None:
@@ -166,9 +154,9 @@ def _rule(certificate: Certificate) -> Rule:
     return rule.with_parameters(certificate.rule["parameters"])
 
 
-def _refuse_other_data(certificate: Certificate, calibration: Candidates) -> None:
-    if calibration.fingerprint() != certificate.calibration["fingerprint"]:
-        raise Contradicted(other_data(certificate, len(calibration), calibration.fingerprint()))
+def _refuse_other_data(certificate: Certificate, calibration: Lists) -> None:
+    if (found := calibration.fingerprint()) != certificate.calibration["fingerprint"]:
+        raise Contradicted(other_data(certificate, len(calibration), found))
 
 
 def other_data(certificate: Certificate, queries: int, fingerprint: str) -> str:
@@ -205,14 +193,14 @@ def _recorded(certificate: Certificate) -> Decision:
     )
 
 
-def _decided(certificate: Certificate, rederived: Rederived) -> Rederived:
+def _decided(certificate: Certificate, rederived: Calibration) -> Calibration:
     """Decide again, and refuse if that ends elsewhere than the certificate."""
     if not rederived.searched:
         return rederived
     found: Decision | None = None
     for if_unreachable in possible_ends(certificate, rederived.choices.target):
         choices = replace(rederived.choices, if_unreachable=if_unreachable)
-        decision = decide(choices, rederived.fitted, rederived.prepared)
+        decision = decide(choices, rederived.fitted, rederived.prepared.losses, rederived.prepared.capped)
         if _same(decision, certificate):
             return replace(rederived, choices=choices, decision=decision)
         found = found or decision

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from surecut.arrays import Float64
+from surecut.arrays import Float64, Int64
 from surecut.errors import InputError
 from surecut.kernels import codes
 from surecut.registry import Registry
@@ -86,6 +86,13 @@ class Rule:
         filled = np.empty(data.retriever.size)
         fill_keys(data.retriever, data.offsets, self.code, self.scale, self.prior, filled)
         return filled
+
+    def keys_at(self, data: "Candidates", rows: Int64, row_offsets: Int64) -> Float64:
+        """The keys of some candidates; `rows` from `row_offsets[q]` to `row_offsets[q + 1]` are those of query `q`."""
+        from surecut.kernels.keys import keys_at
+
+        keys: Float64 = keys_at(data.retriever, data.offsets, rows, row_offsets, self.code, self.scale, self.prior)
+        return keys
 
     def grid(self) -> Float64:
         """Thresholds fixed without data, from "keep everything" upwards."""

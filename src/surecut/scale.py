@@ -5,15 +5,12 @@ Nothing here can prove that a list comes from the certificate's retriever; it te
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from surecut.arrays import Bool, Float64
+from surecut.arrays import Bool, Float32, Float64
 from surecut.errors import InputError
-
-if TYPE_CHECKING:
-    from surecut.candidates import Candidates
 
 ENOUGH_LISTS = 8
 """So many lists of which none has a usual best score; of independent queries chance does that about once in 10 ** 8."""
@@ -33,13 +30,12 @@ class Scale:
     usual_best_to: float
 
     @classmethod
-    def of(cls, data: "Candidates") -> "Scale | None":
-        """The scale of a sample; none if there is no candidate."""
-        if not data.retriever.size:
+    def of(cls, best: Float32, lowest: float, highest: float) -> "Scale | None":
+        """The scale of a sample, from the best score of each list that has any, and the ends of all scores."""
+        if not best.size:
             return None
-        best = data.retriever[data.offsets[:-1][data.lengths > 0]]
         usual = np.quantile(best, _USUAL, method="inverted_cdf")
-        return cls(float(data.retriever.min()), float(data.retriever.max()), *(float(bound) for bound in usual))
+        return cls(lowest, highest, *(float(bound) for bound in usual))
 
     @classmethod
     def from_json(cls, record: Mapping[str, Any] | None) -> "Scale | None":

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from surecut.candidates import Candidates
+from surecut.candidates import Candidates, counts_by_query
 from surecut.errors import InputError
 from surecut.kernels.keys import softmax_slope
 
@@ -19,13 +19,11 @@ def fit_temperature(data: Candidates, rel: int = 1) -> float:
 
     The objective is convex in 1/T, so its slope has one root.
     """
-    rows = np.flatnonzero(data.grades >= rel)
-    owner = np.searchsorted(data.offsets, rows, side="right") - 1
-    owners, first = np.unique(owner, return_index=True)
-    if owners.size == 0:
+    some = to_fit_on(data, rel)
+    if not len(some):
         raise InputError("no query has a relevant candidate to fit the temperature on: use rule 'softmax'")
-    some = data.take(owners)
-    targets = rows[first] - data.offsets[owners] + some.offsets[:-1]
+    relevant = np.flatnonzero(some.grades >= rel)
+    targets = relevant[np.searchsorted(relevant, some.offsets[:-1])]
 
     def slope(log_temperature: float) -> float:
         return float(softmax_slope(some.retriever, some.offsets, targets, math.exp(-log_temperature)))
@@ -37,6 +35,11 @@ def fit_temperature(data: Candidates, rel: int = 1) -> float:
             "separate relevant documents, or separate them perfectly; use rule 'softmax', which fits nothing"
         )
     return math.exp(_root(slope, low, high))
+
+
+def to_fit_on(data: Candidates, rel: int = 1) -> Candidates:
+    """The queries that have a relevant candidate."""
+    return data.take(np.flatnonzero(counts_by_query(data.grades >= rel, data.offsets)))
 
 
 def _root(falling: Callable[[float], float], low: float, high: float) -> float:

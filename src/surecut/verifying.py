@@ -7,16 +7,19 @@ from typing import Any
 
 import numpy as np
 
+from surecut.arrays import Int64
 from surecut.assessing import NothingPruned, claimed, size_asked, size_of, threshold_of
 from surecut.calibration import certificate as written
-from surecut.calibration import decide, fit, prepare
-from surecut.candidates import Candidates
 from surecut.certificate import Certificate
 from surecut.checking import declared_measure
 from surecut.choices import Choices
+from surecut.deciding import decide
 from surecut.errors import InputError
+from surecut.fitting import fit
 from surecut.folding import Folds
+from surecut.lists import Lists
 from surecut.measures import OwnFunction
+from surecut.preparing import prepare
 from surecut.rederiving import (
     SAME,
     Contradicted,
@@ -26,6 +29,7 @@ from surecut.rederiving import (
     possible_ends,
     possible_folds,
 )
+from surecut.reducing import CountKept
 from surecut.version import __version__
 
 _ABSENT = "(not there)"
@@ -84,10 +88,10 @@ class Verification:
 
 def verify(
     certificate: Certificate,
-    data: Candidates,
+    data: Lists,
     *,
     depth: int | None = None,
-    tune: Candidates | None = None,
+    tune: Lists | None = None,
     tune_fraction: float = 0.2,
     max_keep: int | None = None,
     keep: int | None = None,
@@ -144,7 +148,7 @@ class _Found:
     rounded: tuple[Difference, ...]
 
 
-def _made_again(certificate: Certificate, given: Given, size: float | None) -> Iterator[tuple[Certificate, Candidates]]:
+def _made_again(certificate: Certificate, given: Given, size: float | None) -> Iterator[tuple[Certificate, Lists]]:
     """Every certificate that the choices it names may lead to, with the queries that certify."""
     if size is not None and certificate.procedure != "assess":
         raise InputError("the certificate was not made by assess: leave out the cut (--keep, --budget; keep=, budget=)")
@@ -157,7 +161,8 @@ def _made_again(certificate: Certificate, given: Given, size: float | None) -> I
         prepared = prepare(folds.calibration, choices, fitted)
         for if_unreachable in possible_ends(certificate, choices.target):
             asked = replace(choices, if_unreachable=if_unreachable)
-            yield written(asked, folds, fitted, prepared, decide(asked, fitted, prepared)), folds.calibration
+            decision = decide(asked, fitted, prepared.losses, prepared.capped)
+            yield written(asked, folds, fitted, prepared, decision), folds.calibration
 
 
 def _assessed_again(certificate: Certificate, choices: Choices, folds: Folds, size: float | None) -> Certificate:
@@ -173,7 +178,7 @@ def _assessed_again(certificate: Certificate, choices: Choices, folds: Folds, si
         raise Contradicted(f"what the certificate says cannot be assessed: {error.sentence}") from None
 
 
-def _compared(certificate: Certificate, again: Certificate, queries: Candidates, any_system: bool) -> _Found:
+def _compared(certificate: Certificate, again: Certificate, queries: Lists, any_system: bool) -> _Found:
     """All that differs; what differs in last digits only must not move a single candidate."""
     said, given = certificate.to_dict(), again.to_dict()
     for name in ("surecut", "system") if any_system else ("surecut",):
@@ -202,8 +207,10 @@ def _differences(certified: Any, found: Any, name: str = "") -> Iterator[Differe
         yield Difference(name, certified, found)
 
 
-def _kept(certificate: Certificate, queries: Candidates) -> Any:
-    return certificate.keep(queries.retriever, offsets=queries.offsets, any_length=True, any_system=True)
+def _kept(certificate: Certificate, queries: Lists) -> Int64:
+    rule, threshold = certificate.pruner.rule, certificate.threshold
+    counting = CountKept(rule, threshold, certificate.min_keep, certificate.max_keep)
+    return np.concatenate(list(queries.map(counting, scores_only=True)))
 
 
 def _verdict(certificate: Certificate, found: _Found, any_system: bool) -> Verification:

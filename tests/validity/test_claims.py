@@ -5,11 +5,11 @@ import pytest
 
 from surecut.bounds import HEDGE, TESTS
 from surecut.claims import interval, strongest_claim
-from surecut.placement import threshold_for_mean
+from surecut.placement import thresholds_for_means
 from surecut.targets import CLAIMS
 from surecut.walk import KEEP_EVERYTHING, Steps, walk
 from tests.validity.design import Cell
-from tests.validity.truth import DELTA, DEPTH, Population, population, system
+from tests.validity.truth import DELTA, Population, population, system
 from tests.validity.verdict import exceeds
 
 
@@ -37,12 +37,11 @@ def test_a_budget_placed_on_other_queries_costs_no_more_than_claimed():
         np.random.default_rng(2),
         200,
     )
-    data, keys = system("dense-electra", True), whole.prepared.keys.reshape(-1, DEPTH)
+    data, rule = system("dense-electra", True), whole.prepared.rule
     target, false = CLAIMS["max-drop"], 0
     for _ in range(repetitions):
         others = rng.integers(0, len(data), 60)
-        offsets = np.arange(61) * DEPTH
-        threshold = threshold_for_mean(keys[others].ravel(), offsets, 20.0)
+        threshold = thresholds_for_means(data.take(others), rule, [20.0])[0]
         measured, full = measured_at(whole, threshold)
         drawn = rng.integers(0, full.size, 300)
         value = strongest_claim(target, measured[drawn], full[drawn], HEDGE, DELTA)

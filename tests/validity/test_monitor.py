@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import surecut as sc
-from surecut.calibration import decide
 from surecut.curves import measure_curves
+from surecut.deciding import decide
 from surecut.fusion import final_scores
 from surecut.measures import as_measure
 from surecut.monitoring.drift import PROFILE, Drift, Jumper, Ranks
@@ -222,7 +222,8 @@ def false_looks(whole: Population, spends: bool, repetitions: int, seed: int) ->
         for look in range(1, LOOKS + 1):
             first = np.arange(queries_of(look, 100))
             sample = replace(largest, curves=largest.curves.take(first), losses=largest.losses.take(first))
-            if whole.is_false(decide(replace(whole.choices, look=look if spends else 0), whole.fitted, sample)):
+            choices = replace(whole.choices, look=look if spends else 0)
+            if whole.is_false(decide(choices, whole.fitted, sample.losses, sample.capped)):
                 false += 1
                 break
     return false

@@ -7,8 +7,8 @@ from benchmarks.reproduction.wrong.printed_bound import printed_rejects
 
 from surecut.baselines import empirical_threshold
 from surecut.bounds import HEDGE
-from surecut.calibration import decide
 from surecut.curves import Curves
+from surecut.deciding import decide
 from surecut.rules import KEEP_EVERYTHING
 from surecut.targets import at_least
 from surecut.walk import Steps, walk
@@ -44,7 +44,7 @@ def test_relaxing_afterwards_at_a_fresh_delta_is_caught():
     afterwards = at_the_same_time = 0
     for _ in range(repetitions):
         sample = whole.sample(300, rng)
-        decision = decide(whole.choices, starts, sample)
+        decision = decide(whole.choices, starts, sample.losses, sample.capped)
         at_the_same_time += whole.is_false(decision)
         if decision.status == "abstained":
             afterwards += whole.truth(KEEP_EVERYTHING) > HEDGE.upper_bound(sample.losses.start, DELTA, step=0.002)

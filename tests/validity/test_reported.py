@@ -7,7 +7,7 @@ import pytest
 
 from surecut.baselines import published_procedure
 from surecut.bounds import TESTS
-from surecut.calibration import decide
+from surecut.deciding import decide
 from tests.validity.design import Cell
 from tests.validity.truth import DELTA, Population, population
 
@@ -19,7 +19,7 @@ def rates(whole: Population, n: int, repetitions: int) -> tuple[set[str], float,
     clt, paper, statuses = 0, 0, set()
     for _ in range(repetitions):
         sample = whole.sample(n, rng)
-        decision = decide(normal, whole.fitted, sample)
+        decision = decide(normal, whole.fitted, sample.losses, sample.capped)
         statuses.add(decision.status)
         clt += decision.status != "abstained" and whole.truth(decision.threshold) > whole.level
         found = published_procedure(sample.losses, whole.level, DELTA)

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from surecut.bounds import TESTS
-from surecut.calibration import calibrate, decide
+from surecut.calibration import calibrate
 from surecut.candidates import Candidates
 from surecut.certificate import Certificate
 from surecut.curves import Curves, measure_curves
+from surecut.deciding import decide
 from surecut.fusion import final_scores
 from surecut.measures import as_measure
 from surecut.rules import KEEP_EVERYTHING
@@ -110,7 +111,8 @@ def test_the_ladder_has_the_first_share_of_delta_only():
         for share in (0.34, 1.0)
     }
     assert claimed[0.34] < claimed[1.0]
-    assert decide(choices, starts, prepared).relaxed == {"value": pytest.approx(claimed[0.34])}
+    found = decide(choices, starts, prepared.losses, prepared.capped)
+    assert found.relaxed == {"value": pytest.approx(claimed[0.34])}
 
 
 @pytest.mark.parametrize("name", [test.name for test in TESTS if test.certified and not test.needs_binary])
@@ -119,7 +121,8 @@ def test_several_starts_and_the_ladder_share_one_delta(name):
     whole, rng, repetitions = churning_population(3, at_least(0.5)), np.random.default_rng(10), 500
     choices = replace(whole.choices, test=TESTS[name], if_unreachable="relax-target")
     starts = replace(whole.fitted, starts=(KEEP_EVERYTHING, 1.5, 2.5))
-    false = sum(whole.is_false(decide(choices, starts, whole.sample(300, rng))) for _ in range(repetitions))
+    whole = replace(whole, choices=choices, fitted=starts)
+    false = sum(whole.is_false(whole.decision(300, rng)) for _ in range(repetitions))
     assert not exceeds(false, repetitions, DELTA)
 
 
@@ -130,7 +133,8 @@ def test_levels_that_are_passed_on_stay_within_delta(name, met):
     whole, rng, repetitions = churning_population(4, at_least(0.5), met=met), np.random.default_rng(12), 500
     choices = replace(whole.choices, test=TESTS[name])
     starts = replace(whole.fitted, starts=(KEEP_EVERYTHING, 1.5, 2.5))
-    found = [decide(choices, starts, whole.sample(300, rng)) for _ in range(repetitions)]
+    whole = replace(whole, choices=choices, fitted=starts)
+    found = [whole.decision(300, rng) for _ in range(repetitions)]
     assert not exceeds(sum(map(whole.is_false, found)), repetitions, DELTA)
     if met:  # or nothing was passed on
         assert sum(each.status == "certified" for each in found) > 0.9 * repetitions

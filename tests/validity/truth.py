@@ -6,13 +6,15 @@ from functools import cache
 
 import numpy as np
 
-from surecut.calibration import Decision, Fitted, Prepared, decide, fit, prepare
 from surecut.candidates import Candidates
 from surecut.choices import Choices, resolve
 from surecut.curves import Curves
+from surecut.deciding import Decision, decide
+from surecut.fitting import Fitted, fit
 from surecut.folding import Folds
 from surecut.measures import as_measure
-from surecut.placement import threshold_for_mean
+from surecut.placement import thresholds_for_means
+from surecut.preparing import Prepared, prepare
 from surecut.rules import KEEP_EVERYTHING
 from surecut.simulation import SYSTEMS, simulate
 from surecut.targets import Target, agreement, at_least, max_drop, risk
@@ -50,6 +52,11 @@ class Population:
         drawn = rng.integers(0, len(self.prepared.curves), n)
         return replace(self.prepared, curves=self.prepared.curves.take(drawn), losses=self.prepared.losses.take(drawn))
 
+    def decision(self, n: int, rng: np.random.Generator) -> Decision:
+        """What a sample of n queries leads to."""
+        sample = self.sample(n, rng)
+        return decide(self.choices, self.fitted, sample.losses, sample.capped)
+
     def is_false(self, decision: Decision) -> bool:
         """Does the certificate claim something that is not true of the population?"""
         if decision.status == "certified":
@@ -62,7 +69,7 @@ class Population:
 
     def false_claims(self, n: int, repetitions: int, seed: int) -> int:
         rng = np.random.default_rng(seed)
-        return sum(self.is_false(decide(self.choices, self.fitted, self.sample(n, rng))) for _ in range(repetitions))
+        return sum(self.is_false(self.decision(n, rng)) for _ in range(repetitions))
 
 
 @cache
@@ -125,7 +132,7 @@ def _hard_value(choices: Choices, prepared: Prepared, cell: Cell) -> float:
         after = worse[first + 1 + int(np.argmax(falls))]
     else:
         share = 0.25 if cell.n >= 1000 else 0.1
-        kept = threshold_for_mean(prepared.keys, prepared.data.offsets, share * DEPTH)
+        kept = thresholds_for_means(prepared.data, prepared.rule, [share * DEPTH])[0]
         after = worse[int(np.searchsorted(steps.thresholds, kept)) - 1]
         if cell.starts == "one" and not target.met_unpruned:
             after = max(after, worse[0])  # else the walk never leaves the full list: false there by a hair

@@ -46,7 +46,7 @@ def monotonicity(name: str, data: Candidates, *, beta: float = 0.0, real: bool =
         real=real,
         not_monotone=share_not_monotone(curves),
         full=float(curves.full.mean()),
-        best_size=mean_kept(keys, data, threshold),
+        best_size=mean_kept(rule, data, threshold),
         gain=float(gains.mean()),
         error=float(gains.std() / np.sqrt(gains.size)),
     )

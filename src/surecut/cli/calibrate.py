@@ -44,13 +44,12 @@ def calibrate(
     ms_per_pair: o.MsPerPair = None,
     json: o.Json = False,
 ) -> None:
-    from surecut.calibration import calibrate as run
+    from surecut.calibration import calibrated
     from surecut.choices import resolve
     from surecut.cli.loading import load_data, run_in, working
     from surecut.cli.printing import EXIT, err, print_census, print_certificate, print_json
     from surecut.counting import census
     from surecut.files import refuse_unwritable
-    from surecut.fusion import final_scores
     from surecut.measures import as_measure
 
     target = chosen_target(at_least, max_drop, max_drop_abs, agreement)
@@ -86,10 +85,11 @@ def calibrate(
         groups=groups,
     )
     tune = None if tune_table is None else load_data(None, None, None, tune_table, depth=depth)
+    choices = resolve(**chosen, grouped=data.groups is not None)  # type: ignore[arg-type]
     with working("calibrating"):
-        certificate = run(data, tune=tune, **chosen)  # type: ignore[arg-type]
-        cutoff = getattr(as_measure(measure), "cutoff", None) or 10
-        counts = census(data, final_scores(data, float(certificate.fusion["beta"])), cutoff, target.kind != "agreement")
+        found = calibrated(choices, data, tune, as_measure(measure))
+        certificate = found.certificate()
+        counts = census(data, found.prepared.reduced, target.kind != "agreement")
     if output is not None:
         certificate.save(output)
     if json:

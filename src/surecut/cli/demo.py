@@ -124,12 +124,13 @@ def _plot(certificate: "Certificate", held_out: "Candidates") -> None:
     from surecut.curves import measure_curves
     from surecut.fusion import final_scores
     from surecut.measures import as_measure
-    from surecut.placement import threshold_for_mean
+    from surecut.placement import thresholds_for_means
 
-    keys = certificate.pruner.rule.keys(held_out)
+    rule, sizes = certificate.pruner.rule, [share * float(held_out.lengths.mean()) for share in _SIZES]
+    keys = rule.keys(held_out)
     curves = measure_curves(held_out, keys, final_scores(held_out), as_measure(certificate.measure))
-    mean = float(held_out.lengths.mean())
-    rows = [(share * mean, threshold_for_mean(keys, held_out.offsets, share * mean), "") for share in _SIZES]
+    thresholds = thresholds_for_means(held_out, rule, sizes)
+    rows = [(size, threshold, "") for size, threshold in zip(sizes, thresholds, strict=True)]
     rows.append((float((keys >= certificate.threshold).sum()) / len(held_out), certificate.threshold, " < certified"))
     values = [float(curves.at(threshold).mean()) for _, threshold, _ in rows]
     high = max(*values, 1e-12)

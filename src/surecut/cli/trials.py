@@ -172,7 +172,7 @@ def trials(
         )
     _show(found, form, output)
     for _, data in pools if simulated is None else ():
-        print_census(census(data, None, 0, judgements_used=agreement is None))
+        print_census(census(data, None, judgements_used=agreement is None))
 
 
 def _format(shown_as: str | None, output: Path | None) -> str:

@@ -61,8 +61,8 @@ class ReadPart:
         for needed in ("query_id", "doc_id", "retriever"):
             if needed not in columns:
                 raise InputError(f"{path}: no column '{needed}' (it has: {', '.join(columns)})")
-        telling = [name for name in ("query_id", "group") if name in columns]
-        telling += ["relevance"] if self.graded and "relevance" in columns else []
+        looked_at = ("query_id", "group", "relevance") if self.graded else ("query_id", "group")
+        telling = [name for name in looked_at if name in columns]
         runs: list[pl.DataFrame] = []
         groups: dict[str, str] = {}
         while not runs or runs[-1]["rows"].sum() == _SLICE:

@@ -2,13 +2,15 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from itertools import chain
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
 from surecut.alignment import MissingReranker, without_lists
 from surecut.arrays import Array, Bool, Int64, Strings
 from surecut.candidates import Candidates, Census, unit_names
+from surecut.fingerprints import combine_digests, query_digests
 from surecut.io.pieces import Asked, Piece
 from surecut.io.roster import Roster
 from surecut.joining import joined
@@ -17,6 +19,7 @@ from surecut.memory import refuse_beyond_memory
 from surecut.runners import LOCAL, Runner
 from surecut.watching import SILENT, Watch
 
+A = TypeVar("A", bound=Array)
 T = TypeVar("T")
 _BYTES_A_CANDIDATE = 40  # in memory: both scores, the grade, the document's id
 
@@ -109,6 +112,10 @@ class ScoreTable:
         if unlisted is not None:
             yield work(unlisted)
 
+    def fingerprint(self) -> str:
+        """A hash of scores and relevant grades by query id: that of the same queries in memory."""
+        return combine_digests(self.query_ids, chain.from_iterable(self.map(query_digests)))
+
     def collect(self) -> Candidates:
         """All of it in memory."""
         refuse_beyond_memory(int(self.lengths.sum()) * _BYTES_A_CANDIDATE, self.name)
@@ -116,8 +123,8 @@ class ScoreTable:
         census = replace(self.census, filled_reranked=whole.census.filled_reranked)
         return replace(whole, census=census, system=dict(self.system), depth=self.depth)
 
-    def _of_chosen(self, column: Any) -> Any:
-        return column if self.chosen is None else column[self.chosen]
+    def _of_chosen(self, column: A) -> A:
+        return column if self.chosen is None else cast(A, column[self.chosen])
 
     def _wanted(self) -> list[tuple[Piece, int, Bool]]:
         """Pieces that hold chosen queries, with where in the roster each begins and which of its queries are chosen."""

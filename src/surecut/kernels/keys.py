@@ -184,6 +184,81 @@ def keys_at(
 
 
 @kernel
+def fill_profiles(retriever: Float32, offsets: Int64, rule: int, scale: float) -> Float64:
+    """`key_profile` of every query, a row each."""
+    longest = 1
+    for q in range(offsets.size - 1):
+        longest = max(longest, offsets[q + 1] - offsets[q])
+    terms = np.empty(longest)
+    power = np.empty(longest)
+    profiles = np.zeros((offsets.size - 1, 3))
+    for q in range(offsets.size - 1):
+        if offsets[q] < offsets[q + 1]:
+            shift, multiplier, offset = key_profile(retriever[offsets[q] : offsets[q + 1]], rule, scale, terms, power)
+            profiles[q, 0], profiles[q, 1], profiles[q, 2] = shift, multiplier, offset
+    return profiles
+
+
+@kernel
+def keys_by_profile(
+    retriever: Float32,
+    offsets: Int64,
+    rows: Int64,
+    row_offsets: Int64,
+    rule: int,
+    prior: float,
+    profiles: Float64,
+) -> Float64:
+    """`keys_at`, for a rule whose profiles are known (any but `mass`, whose keys need all scores before them)."""
+    keys = np.empty(rows.size)
+    for q in range(offsets.size - 1):
+        for place in range(row_offsets[q], row_offsets[q + 1]):
+            row = rows[place]
+            rank = row - offsets[q] + 1
+            score = np.float64(retriever[row])
+            keys[place] = key_of(score, rank, rule, prior, profiles[q, 0], profiles[q, 1], profiles[q, 2])
+    return keys
+
+
+@kernel
+def reaching(
+    scores: Float32, rule: int, prior: float, threshold: float, shift: float, multiplier: float, offset: float
+) -> int:
+    """How many of one query's keys reach a threshold: keys fall along the list, so the first that does not is found by
+    bisection."""
+    reached = 0
+    beyond = scores.size
+    while reached < beyond:
+        middle = (reached + beyond) // 2
+        key = key_of(np.float64(scores[middle]), middle + 1, rule, prior, shift, multiplier, offset)
+        if key >= threshold:
+            reached = middle + 1
+        else:
+            beyond = middle
+    return reached
+
+
+@kernel
+def kept_by_profile(
+    retriever: Float32,
+    offsets: Int64,
+    rule: int,
+    prior: float,
+    profiles: Float64,
+    threshold: float,
+    min_keep: int,
+    max_keep: int,
+) -> Int64:
+    """How many of each query's candidates survive, for a rule whose profiles are known (any but `mass`)."""
+    kept = np.empty(offsets.size - 1, np.int64)
+    for q in range(offsets.size - 1):
+        scores = retriever[offsets[q] : offsets[q + 1]]
+        reached = reaching(scores, rule, prior, threshold, profiles[q, 0], profiles[q, 1], profiles[q, 2])
+        kept[q] = min(max(reached, min_keep), max_keep, scores.size)
+    return kept
+
+
+@kernel
 def count_kept(
     scores: Float32, rule: int, scale: float, prior: float, threshold: float, min_keep: int, max_keep: int
 ) -> int:
@@ -210,14 +285,7 @@ def count_kept(
                 before += terms[reached]
                 reached += 1
         else:
-            beyond = size  # keys fall along the list: bisect for the first one below the threshold
-            while reached < beyond:
-                middle = (reached + beyond) // 2
-                key = key_of(np.float64(scores[middle]), middle + 1, rule, prior, shift, multiplier, offset)
-                if key >= threshold:
-                    reached = middle + 1
-                else:
-                    beyond = middle
+            reached = reaching(scores, rule, prior, threshold, shift, multiplier, offset)
     return min(max(reached, min_keep), max_keep, size)
 
 
@@ -236,23 +304,6 @@ def count_kept_batch(
     kept = np.empty(offsets.size - 1, np.int64)
     for q in range(offsets.size - 1):
         kept[q] = count_kept(scores[offsets[q] : offsets[q + 1]], rule, scale, prior, threshold, min_keep, max_keep)
-    return kept
-
-
-@kernel
-def kept_at(keys: Float64, offsets: Int64, threshold: float, min_keep: int, max_keep: int) -> Int64:
-    """How many of each query's candidates survive, from keys that are known (falling along each list)."""
-    kept = np.empty(offsets.size - 1, np.int64)
-    for q in range(offsets.size - 1):
-        reached, beyond = offsets[q], offsets[q + 1]
-        while reached < beyond:
-            middle = (reached + beyond) // 2
-            if keys[middle] >= threshold:
-                reached = middle + 1
-            else:
-                beyond = middle
-        size = offsets[q + 1] - offsets[q]
-        kept[q] = min(max(reached - offsets[q], min_keep), max_keep, size)
     return kept
 
 

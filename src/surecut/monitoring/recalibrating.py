@@ -35,4 +35,4 @@ def calibrated_again(old: Certificate, data: Candidates, look: int, tune_fractio
     unreachable = "relax-target" if old.status == "relaxed-target" else "abstain"
     asked = choices_of(old, Given(data, tune_fraction=tune_fraction))
     choices = replace(asked, look=look, grid="auto", if_unreachable=unreachable)
-    return calibrated(choices, data, None, declared_measure(old, None))
+    return calibrated(choices, data, None, declared_measure(old, None)).certificate()

@@ -6,11 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from surecut.calibration import Calibration
 from surecut.candidates import Candidates, counts_by_query
 from surecut.certificate import Certificate
 from surecut.counting import census
-from surecut.fusion import final_scores
-from surecut.rederiving import Rederived
 
 _TOP = 10  # of the final list, where the measure has no cutoff
 
@@ -37,11 +36,11 @@ class Datasheet:
     ceiling: Ceiling | None  # None where no judgements are used
 
 
-def datasheet(certificate: Certificate, data: Candidates, rederived: Rederived) -> Datasheet:
+def datasheet(certificate: Certificate, data: Candidates, rederived: Calibration) -> Datasheet:
     """Count what was read and what was used."""
     measure, used = rederived.choices.measure, rederived.prepared.data
-    k = getattr(measure, "cutoff", None) or _TOP
-    counts = census(used, final_scores(used, rederived.fitted.beta), k, measure.needs_judgements)
+    assert isinstance(used, Candidates)
+    counts = census(used, rederived.prepared.reduced, measure.needs_judgements)
     facts = certificate.calibration
     return Datasheet(
         queries=len(used),

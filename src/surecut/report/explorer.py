@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from surecut.calibration import Decision, decide, quantiles
+from surecut.calibration import Calibration, quantiles
 from surecut.claims import bound_for_reading
-from surecut.rederiving import Rederived
+from surecut.deciding import Decision, decide
 from surecut.targets import Target
 from surecut.watching import SILENT, Watch
 
@@ -71,7 +71,7 @@ def target_values(target: Target) -> tuple[float, ...]:
     return tuple(sorted(value for value in values if 0 < value < 1))
 
 
-def explore(rederived: Rederived, watch: Watch = SILENT) -> Explorer:
+def explore(rederived: Calibration, watch: Watch = SILENT) -> Explorer:
     """Walk once for every cell, on the same curves."""
     choices = rederived.choices
     targets = target_values(choices.target)
@@ -90,11 +90,11 @@ def explore(rederived: Rederived, watch: Watch = SILENT) -> Explorer:
     )
 
 
-def _outcome(rederived: Rederived, value: float, confidence: float, watch: Watch) -> Outcome:
+def _outcome(rederived: Calibration, value: float, confidence: float, watch: Watch) -> Outcome:
     target = rederived.choices.target.with_value(value)
     choices = replace(rederived.choices, target=target, confidence=confidence)
-    prepared = replace(rederived.prepared, losses=target.losses(rederived.prepared.curves))
-    decision = decide(choices, rederived.fitted, prepared)
+    prepared = rederived.prepared
+    decision = decide(choices, rederived.fitted, target.losses(prepared.curves), prepared.capped)
     abstained = decision.status == "abstained"
     lengths = prepared.data.lengths
     kept = lengths if abstained else prepared.kept(decision.threshold, choices)
@@ -110,6 +110,6 @@ def _outcome(rederived: Rederived, value: float, confidence: float, watch: Watch
     )
 
 
-def _bound(rederived: Rederived, decision: Decision) -> float | None:
+def _bound(rederived: Calibration, decision: Decision) -> float | None:
     choices, curves = rederived.choices, rederived.prepared.curves
     return bound_for_reading(choices.target, curves.at(decision.threshold), curves.full, choices.test, choices.delta)

@@ -5,11 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from surecut.arrays import Float64, Int64
-from surecut.calibration import preregistered_order, quantiles
+from surecut.calibration import Calibration, quantiles
 from surecut.certificate import Certificate
-from surecut.curves import measure_curves
-from surecut.fusion import final_scores
-from surecut.rederiving import Rederived
 
 WORST = 15
 _ROUNDING = 1e-12
@@ -65,7 +62,7 @@ class Changes:
         return self.lost + self.gained + self.unchanged
 
 
-def kept_sizes(certificate: Certificate, rederived: Rederived) -> Int64:
+def kept_sizes(certificate: Certificate, rederived: Calibration) -> Int64:
     """How many candidates each calibration query keeps under the certificate."""
     data = rederived.prepared.data
     if certificate.status == "abstained":
@@ -86,7 +83,7 @@ def count_sizes(kept: Int64) -> Sizes:
     return Sizes(bars, float(kept.mean()), low, high, quantiles(kept))
 
 
-def count_changes(certificate: Certificate, rederived: Rederived, kept: Int64) -> Changes:
+def count_changes(certificate: Certificate, rederived: Calibration, kept: Int64) -> Changes:
     """Gains and losses of the measure, query by query."""
     data = rederived.prepared.data
     full, pruned = _by_query(certificate, rederived)
@@ -108,18 +105,9 @@ def count_changes(certificate: Certificate, rederived: Rederived, kept: Int64) -
     )
 
 
-def _by_query(certificate: Certificate, rederived: Rederived) -> tuple[Float64, Float64]:
+def _by_query(certificate: Certificate, rederived: Calibration) -> tuple[Float64, Float64]:
     """The measure of each query, unpruned and under the certificate, in the order of the data."""
-    choices, prepared = rederived.choices, rederived.prepared
-    data = prepared.data
-    if data.groups is None:
-        place = np.argsort(preregistered_order(data.query_ids), kind="stable")
-        curves = prepared.curves.take(place)
-    else:  # the curves at hand are those of the groups
-        final = final_scores(data, rederived.fitted.beta)
-        curves = measure_curves(
-            data, prepared.keys, final, choices.measure, choices.tail, choices.min_keep, choices.max_keep
-        )
+    curves = rederived.prepared.reduced.curves
     abstained = certificate.status == "abstained"
     return curves.full, curves.full if abstained else curves.at(certificate.threshold)
 

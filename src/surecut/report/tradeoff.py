@@ -7,10 +7,10 @@ import numpy as np
 
 from surecut.arrays import Float64
 from surecut.baselines import empirical_threshold
-from surecut.calibration import Prepared, prepare
+from surecut.calibration import Calibration
 from surecut.choices import Choices
 from surecut.claims import bound_for_reading
-from surecut.rederiving import Rederived
+from surecut.preparing import Prepared, prepare
 from surecut.rules import KEEP_EVERYTHING, RULES
 from surecut.watching import SILENT, Watch
 
@@ -40,7 +40,7 @@ class Tradeoff:
     ert: Point
 
 
-def trade_off(rederived: Rederived, watch: Watch = SILENT) -> Tradeoff:
+def trade_off(rederived: Calibration, watch: Watch = SILENT) -> Tradeoff:
     """Walk along the thresholds of the rule and of the rank rule."""
     choices, prepared, decision = rederived.choices, rederived.prepared, rederived.decision
     ranked = rederived.fitted.rule.name == "rank"
@@ -67,7 +67,8 @@ def trade_off(rederived: Rederived, watch: Watch = SILENT) -> Tradeoff:
 
 def spread(prepared: Prepared, choices: Choices, own: float = KEEP_EVERYTHING) -> list[float]:
     """Thresholds at even steps of the logarithm of the mean size, from the smallest sets to everything."""
-    keys, queries = prepared.keys, len(prepared.data)
+    keys = np.concatenate(list(prepared.data.map(prepared.rule.keys, scores_only=True)))
+    queries = len(prepared.data)
     counts = np.unique(np.geomspace(min(queries, keys.size), keys.size, POINTS).astype(np.int64))
     places = keys.size - counts
     chosen: Float64 = np.partition(keys, places)[places]

@@ -3,10 +3,12 @@
 from dataclasses import dataclass, replace
 
 from surecut.arrays import Float64, Int64
-from surecut.calibration import Decision, Fitted, Prepared, cuts_any, decide, fit, losses_of
 from surecut.choices import Choices
+from surecut.deciding import Decision, decide
 from surecut.errors import InputError
+from surecut.fitting import Fitted, fit
 from surecut.folding import ASIDE, FEWEST, Folds
+from surecut.preparing import cuts_any, losses_of
 from surecut.trials.drawing import Draw
 from surecut.trials.methods import Contender
 from surecut.trials.pool import Applied, Pool
@@ -24,12 +26,13 @@ class Calibrated:
 
     def on(self, pool: Pool) -> tuple[Float64, Float64, Int64]:
         """The measure of each unit, pruned and with nothing pruned, and how many each query keeps."""
-        applied = self.applied if pool is self.pool else pool.applied(self.choices, self.fitted)
+        choices = self.choices
+        applied = self.applied if pool is self.pool else pool.applied(choices, self.fitted)
         full = applied.curves.full
         if self.decision.status == "abstained":  # nothing is certified, so nothing is pruned, not even by max_keep
             return full, full, pool.data.lengths
         threshold = self.decision.threshold
-        return applied.curves.at(threshold), full, pool.kept(applied, threshold, self.choices)
+        return applied.curves.at(threshold), full, applied.keyed.kept(threshold, choices.min_keep, choices.max_keep)
 
 
 def calibrated(contender: Contender, pool: Pool, drawn: Draw) -> Calibrated:
@@ -49,8 +52,8 @@ def calibrated(contender: Contender, pool: Pool, drawn: Draw) -> Calibrated:
     applied = pool.applied(choices, fitted)
     curves = applied.curves.take(certifying.units)
     capped = cuts_any(choices, pool.data.lengths[pool.queries_of(certifying.units)])
-    prepared = Prepared(pool.data, applied.keys, curves, losses_of(choices, curves), capped)
-    return Calibrated(choices, fitted, decide(choices, fitted, prepared), pool, applied)
+    decision = decide(choices, fitted, losses_of(choices, curves), capped)
+    return Calibrated(choices, fitted, decision, pool, applied)
 
 
 def _fitted(contender: Contender, pool: Pool, tuning: Draw | None, fixed: bool) -> Fitted:

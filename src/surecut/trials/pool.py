@@ -8,14 +8,15 @@ from typing import Any, TypeVar
 import numpy as np
 
 from surecut.arrays import Array, Float64, Int64, Strings
-from surecut.calibration import Fitted, preregistered_order
 from surecut.candidates import Candidates, counts_by_query, offsets_of
 from surecut.choices import Choices
 from surecut.curves import ChangePoints, Curves, change_points
+from surecut.fitting import Fitted
 from surecut.folding import enough, judged_only, tuning_place
 from surecut.fusion import best_weight, final_scores, refuse_without_relevant, values_by_weight
-from surecut.kernels.keys import kept_at
-from surecut.measures import NO_CUTOFF, AnyMeasure
+from surecut.keying import Keyed
+from surecut.measures import AnyMeasure
+from surecut.preparing import preregistered_order
 from surecut.rules import Rule
 
 T = TypeVar("T")
@@ -23,10 +24,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, eq=False)
 class Applied:
-    """A fitted rule on every unit of a pool: the curves of the measure, and the key of every candidate."""
+    """A fitted rule on every unit of a pool: the curves of the measure, and what decides who is kept."""
 
     curves: Curves
-    keys: Float64
+    keyed: Keyed
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,15 +86,10 @@ class Pool:
 
     def applied(self, choices: Choices, fitted: Fitted) -> Applied:
         """Curves and keys under a rule: all that a fitted temperature changes is the keys."""
-        keys = self._keys(fitted.rule, keep=not choices.rule.fits_temperature)
-        curves = self._change_points(choices, fitted.beta).keyed(keys)
-        return Applied(curves if self.data.groups is None else curves.merged(self.unit_of), keys)
-
-    def kept(self, applied: Applied, threshold: float, choices: Choices) -> Int64:
-        """How many candidates each query keeps."""
-        longest = NO_CUTOFF if choices.max_keep is None else choices.max_keep
-        kept: Int64 = kept_at(applied.keys, self.data.offsets, threshold, choices.min_keep, longest)
-        return kept
+        keyed = self._keyed(fitted.rule, keep=not choices.rule.fits_temperature)
+        points = self._change_points(choices, fitted.beta)
+        curves = points.keyed(keyed.at(points.rows, points.offsets))
+        return Applied(curves if self.data.groups is None else curves.merged(self.unit_of), keyed)
 
     def _change_points(self, choices: Choices, beta: float) -> ChangePoints:
         settings = (choices.measure, choices.tail, choices.min_keep, choices.max_keep)
@@ -103,10 +99,10 @@ class Pool:
 
         return self._once(("points", settings, beta), found)
 
-    def _keys(self, rule: Rule, keep: bool) -> Float64:
+    def _keyed(self, rule: Rule, keep: bool) -> Keyed:
         if not keep:
-            return rule.keys(self.data)
-        return self._once(("keys", str(rule), *rule.parameters.values()), lambda: rule.keys(self.data))
+            return Keyed.of(rule, self.data)
+        return self._once(("keys", str(rule), *rule.parameters.values()), lambda: Keyed.of(rule, self.data))
 
     def _once(self, name: Hashable, compute: Callable[[], T]) -> T:
         with self._lock:

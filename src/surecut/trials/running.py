@@ -12,8 +12,9 @@ from typing import Any, TypeVar
 import numpy as np
 
 from surecut.arrays import Float64
-from surecut.calibration import DEFAULT_TARGET, Decision
+from surecut.calibration import DEFAULT_TARGET
 from surecut.candidates import Candidates
+from surecut.deciding import Decision
 from surecut.errors import InputError
 from surecut.folding import FEWEST
 from surecut.targets import Target

@@ -1,0 +1,93 @@
+"""What is fitted or placed, on queries set apart for that: temperature, fusion weight, starts and grid."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from surecut.arrays import Float64, Int64
+from surecut.candidates import Candidates
+from surecut.choices import Choices
+from surecut.folding import Folds
+from surecut.fusion import best_weight, refuse_without_relevant, values_by_weight
+from surecut.joining import joined
+from surecut.lists import Lists
+from surecut.measures import AnyMeasure
+from surecut.placement import placed_grid, placed_starts
+from surecut.rules import KEEP_EVERYTHING, Rule
+from surecut.temperature import fit_temperature, to_fit_on
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """What other queries had a say in: the rule's temperature, the fusion weight, starts and grid."""
+
+    rule: Rule
+    beta: float
+    starts: tuple[float, ...]
+    grid: Float64 | None
+    purposes: list[str]
+
+
+def fit(folds: Folds, choices: Choices, declared: AnyMeasure) -> Fitted:
+    """Fit and place whatever needs it; `declared` is the measure that a fusion weight is fitted for."""
+    rule, beta, purposes = choices.rule, choices.fusion, []
+    if rule.fits_temperature and folds.tuning is not None:
+        rule = rule.with_parameters({"temperature": _temperature(folds.tuning, getattr(choices.measure, "rel", 1))})
+        purposes.append("temperature")
+    if isinstance(beta, str):
+        assert folds.tuning is not None
+        beta = _weight(folds.tuning, declared)
+        purposes.append("fusion weight")
+    starts: tuple[float, ...] = (KEEP_EVERYTHING,)
+    if choices.several_starts:
+        if rule.starts is not None:  # the depth is a setting of the retriever, not a finding about the queries
+            starts += rule.starts(depth_of(folds.calibration))
+        elif folds.tuning is not None:
+            starts += placed_starts(rule, folds.tuning)
+            purposes.append("starts")
+    grid = None
+    if folds.fixed_grid and choices.procedure == "walk":
+        if rule.grid_range is not None:
+            grid = rule.grid()
+        elif folds.tuning is not None:
+            grid = placed_grid(rule, folds.tuning)
+            purposes.append("grid")
+    return Fitted(rule, beta, starts, grid, purposes)
+
+
+def depth_of(data: Lists) -> int:
+    """What the retriever was asked for, as far as that is known."""
+    return max(data.depth or 0, int(data.lengths.max()))
+
+
+def _temperature(tuning: Lists, rel: int) -> float:
+    data = joined(list(tuning.map(_ForTemperature(rel))))
+    return fit_temperature(data.take(by_id(data)), rel)
+
+
+@dataclass(frozen=True)
+class _ForTemperature:
+    rel: int
+
+    def __call__(self, data: Candidates) -> Candidates:
+        return to_fit_on(replace(data, reranker=None, doc_ids=None), self.rel)
+
+
+def _weight(tuning: Lists, measure: AnyMeasure) -> float:
+    found = list(tuning.map(_ForWeight(measure)))
+    refuse_without_relevant(any(relevant for _, relevant in found))
+    return best_weight(np.concatenate([values for values, _ in found], axis=1)[:, by_id(tuning)])
+
+
+@dataclass(frozen=True)
+class _ForWeight:
+    measure: AnyMeasure
+
+    def __call__(self, data: Candidates) -> tuple[Float64, bool]:
+        """The measure by weight, and whether any candidate is relevant."""
+        return values_by_weight(data, self.measure), bool(np.any(data.grades > 0))
+
+
+def by_id(data: Lists) -> Int64:
+    """Positions of the queries in the order of their ids, so that sums do not depend on the order of the input."""
+    return np.argsort(data.query_ids, kind="stable")
