@@ -7,7 +7,7 @@ from surecut import Candidates, InputError, agreement, assess, at_least, max_dro
 from surecut.bounds import TESTS
 from surecut.curves import measure_curves
 from surecut.measures import as_measure, overlap
-from surecut.preparing import in_test_order
+from surecut.preregistered import in_test_order, order_hashes
 from surecut.rules import as_rule
 
 DATA = simulate("dense-electra", queries=400, depth=30, seed=1, ties=True)
@@ -24,7 +24,7 @@ def strongest_by_definition(claim, keep, delta=0.1):
     """Walk the ladder of claims from the weakest until one is not rejected."""
     measure = overlap(10) if claim == "agreement" else as_measure("RR@10")
     curves = measure_curves(DATA, as_rule("rank").keys(DATA), DATA.reranker, measure)
-    curves = in_test_order(curves, DATA)
+    curves = in_test_order(curves, DATA, order_hashes(DATA.units))
     rising = claim in ("at-least", "agreement")
     reached = None
     for thousandths in range(1, 1000) if rising else range(999, 0, -1):

@@ -164,7 +164,7 @@ def test_the_fingerprint_notices_every_change_of_content(data, change):
 def test_fingerprints_of_shards_merge_in_any_order(many):
     left, right = many.split((0.5, 0.5))
     ids = [*right.query_ids, *left.query_ids]
-    assert combine_digests(ids, query_digests(right) + query_digests(left)) == many.fingerprint()
+    assert combine_digests(ids, np.concatenate((query_digests(right), query_digests(left)))) == many.fingerprint()
 
 
 def test_hashes_depend_on_the_id_and_the_salt_alone():

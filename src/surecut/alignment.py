@@ -73,7 +73,7 @@ def from_listed(
 
 
 def _attach_reranker(listed: Listed, other: Listed, missing: MissingReranker) -> tuple[Float64, int, int]:
-    given = other.numbers("score")
+    given = other.numbers("score").astype(np.float64, copy=False)
     other.refuse_non_finite(given, "reranker")
     scores, extra, repeated = place_scores(match(listed, other), given, listed.frame.height)
     if repeated >= 0:

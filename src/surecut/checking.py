@@ -19,7 +19,7 @@ from surecut.fusion import final_scores
 from surecut.judging import confirm, judged_values
 from surecut.lists import Lists
 from surecut.measures import AnyMeasure, OwnFunction, OwnMeasure, as_measure
-from surecut.preparing import in_test_order
+from surecut.preregistered import in_test_order
 from surecut.reducing import Reduce, Reduced
 from surecut.targets import Target, target_from_json
 
@@ -73,7 +73,7 @@ def check(
     found = _Pruned.joined(usable.map(_Prune(certificate, chosen, any_length)))
     if not (any_system or same_retriever(certificate, data.system)):
         certificate.pruner.refuse_other_scale(found.reduced.best, found.worst)
-    units = in_test_order(found.reduced.curves, usable)
+    units = in_test_order(found.reduced.curves, usable, found.reduced.order)
     measured = units.at(certificate.threshold)
     test = TESTS["binomial" if target.binary(chosen) and usable.groups is None else "hedge"]
     low, high = interval(target, measured, units.full, test, _SIDE)

@@ -70,10 +70,11 @@ class Curves:
 
     def take(self, queries: Array) -> "Curves":
         """Some queries, by position (a position may occur several times)."""
-        lengths = np.diff(self.offsets)[queries]
-        offsets = offsets_of(lengths)
-        rows = np.arange(offsets[-1]) + np.repeat(self.offsets[:-1][queries] - offsets[:-1], lengths)
-        return Curves(self.full[queries], self.start[queries], offsets, self.keys[rows], self.values[rows])
+        from surecut.kernels.events import take_events
+
+        offsets = offsets_of(np.diff(self.offsets)[queries])
+        taken = take_events(self.keys, self.values, self.offsets[:-1][queries], offsets)
+        return Curves(self.full[queries], self.start[queries], offsets, *taken)
 
     def at(self, threshold: float) -> Float64:
         """Every query's value when candidates with a key below the threshold are pruned."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import xxhash
 
-from surecut.arrays import Array
+from surecut.arrays import Array, Bytes
 
 if TYPE_CHECKING:
     from surecut.candidates import Candidates
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 _NOTHING = np.empty(0, dtype=np.uint32)
 
 
-def query_digests(data: "Candidates") -> list[bytes]:
-    """A hash of each query's scores, relevant grades and group."""
+def query_digests(data: "Candidates") -> Bytes:
+    """A hash of each query's scores, relevant grades and group, a row each."""
     from surecut.kernels.packing import pack_queries
 
     relevant = np.flatnonzero(data.grades > 0)
@@ -42,14 +42,22 @@ def query_digests(data: "Candidates") -> list[bytes]:
         data.judged,
     )
     view, digest = packed.data, xxhash.xxh3_128_digest
-    return [digest(view[start:end]) for start, end in zip(starts.tolist(), ends.tolist(), strict=True)]
+    digests = [digest(view[start:end]) for start, end in zip(starts.tolist(), ends.tolist(), strict=True)]
+    return np.frombuffer(b"".join(digests), dtype=np.uint8).reshape(len(data), -1)
 
 
-def combine_digests(query_ids: Iterable[str], digests: Iterable[bytes]) -> str:
+def combine_digests(query_ids: Iterable[str], digests: Bytes) -> str:
     """One hash over per-query digests in query-id order (that of their bytes in UTF-8)."""
-    parts = sorted(zip(query_ids, digests, strict=True))
-    joined = b"".join([b"%d %b%b" % (len(name := query.encode()), name, digest) for query, digest in parts])
-    return hashlib.blake2b(joined, digest_size=16).hexdigest()
+    import polars as pl
+
+    from surecut.kernels.packing import pack_names
+
+    names = pl.Series(query_ids, dtype=pl.String)
+    order = names.arg_sort()
+    sorted_names = names.gather(order)
+    joined = np.frombuffer(sorted_names.str.join("").item().encode(), dtype=np.uint8)
+    lengths = sorted_names.str.len_bytes().cast(pl.Int64).to_numpy()
+    return hashlib.blake2b(pack_names(joined, lengths, digests, order.to_numpy()).data, digest_size=16).hexdigest()
 
 
 def _words(column: Array, kind: str) -> Array:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from surecut.alignment import (
@@ -66,8 +67,10 @@ def from_grouped(
     listed, scores = in_retriever_order(listed, depth, column="retriever")
     second, filled = None, 0
     if "reranker" in listed.frame.columns:
-        listed.refuse_non_finite(listed.numbers("reranker", null=0.0), "reranker")
-        second, filled = complete(listed.numbers("reranker"), listed, missing_reranker)
+        given = listed.numbers("reranker").astype(np.float64, copy=False)
+        known = listed.numbers("reranker", null=0.0) if listed.frame["reranker"].null_count() else given
+        listed.refuse_non_finite(known, "reranker")
+        second, filled = complete(given, listed, missing_reranker)
     data = replace(ungraded(listed, scores, second), census=Census(filled_reranked=filled))
     if judgements is not None:
         return graded(data, listed, judgements)

@@ -20,6 +20,7 @@ class Judgements:
     def __init__(self, qrels: pl.DataFrame) -> None:
         """From query_id doc_id relevance; a null grade is none."""
         self._listed = _unique(grouped(_whole(qrels.drop_nulls("relevance").select(QREL_COLUMNS))))
+        self._names = np.array([*self._listed.queries, ""], dtype=object)  # the last for a query that is not judged
 
     @property
     def queries(self) -> list[str]:
@@ -49,8 +50,7 @@ class Judgements:
         lengths = np.where(known, np.diff(offsets)[places], 0)
         taken = offsets_of(lengths)
         rows = np.arange(taken[-1]) + np.repeat(offsets[:-1][places] - taken[:-1], lengths)
-        names = [self.queries[place] if place >= 0 else "" for place in places.tolist()]
-        return Listed(names, taken, self._listed.frame[rows])
+        return Listed(self._names[places].tolist(), taken, self._listed.frame[rows])
 
 
 def _whole(qrels: pl.DataFrame) -> pl.DataFrame:

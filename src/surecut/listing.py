@@ -6,7 +6,7 @@ from functools import cached_property
 import numpy as np
 import polars as pl
 
-from surecut.arrays import Array, Bool, Float32, Float64, Int64
+from surecut.arrays import Array, Bool, Float32, Int64
 from surecut.candidates import offsets_of
 from surecut.errors import InputError
 from surecut.kernels.matching import Hashes, match_rows
@@ -44,13 +44,20 @@ class Listed:
         return Listed(names, offsets_of(self.lengths[chosen]), self.frame.filter(np.repeat(chosen, self.lengths)))
 
     @cached_property
-    def hashes(self) -> tuple[Hashes, Hashes]:
-        """Two hashes of each document id; that two ids share both is out of the question."""
-        return self.docs.hash(0).to_numpy(), self.docs.hash(1).to_numpy()
+    def hashes(self) -> Hashes:
+        """A hash of each document id."""
+        return self.docs.hash(0).to_numpy()
 
-    def numbers(self, column: str, null: float = np.nan) -> Float64:
-        """A column as float64."""
-        return as_numbers(self.frame[column]).fill_null(null).to_numpy()
+    @cached_property
+    def more_hashes(self) -> Hashes:
+        """Another one; that two ids share both is out of the question."""
+        return self.docs.hash(1).to_numpy()
+
+    def numbers(self, column: str, null: float = np.nan) -> Array:
+        """A column as floating-point numbers: of 32 bits if it holds those, else of 64."""
+        given = self.frame[column]
+        given = given if given.dtype == pl.Float32 else as_numbers(given)
+        return (given.fill_null(null) if given.null_count() else given).to_numpy()
 
     def place(self) -> dict[str, int]:
         return {query: position for position, query in enumerate(self.queries)}
@@ -119,7 +126,8 @@ def first_repeated(listed: Listed) -> tuple[int, int] | None:
     """Two rows that are one document of one query, if there are such rows."""
     nothing = np.zeros(len(listed.queries), dtype=np.int64)
     none = np.empty(0, dtype=np.uint64)
-    _, first, second = match_rows(listed.offsets, *listed.hashes, nothing, nothing, none, none)
+    hashes = listed.hashes, listed.more_hashes
+    _, first, second = match_rows(listed.offsets, *hashes, nothing, nothing, none, none)
     return None if first < 0 else (first, second)
 
 
@@ -134,12 +142,19 @@ def match(listed: Listed, other: Listed) -> Int64:
 
 
 def match_aligned(listed: Listed, other: Listed) -> Int64:
-    """The same, for a table that has the same queries in the same order."""
-    return _matched(listed, other.offsets[:-1], other.offsets[1:], other)
+    """The same, for a shorter table that has the same queries in the same order."""
+    low, high = other.offsets[:-1], other.offsets[1:]
+    here, there = (listed.hashes, listed.hashes), (other.hashes, other.hashes)
+    matched, twin, _ = match_rows(listed.offsets, *here, low, high, *there)
+    found = matched >= 0
+    if twin < 0 and listed.docs.gather(matched[found]).equals(other.docs.filter(pl.Series(found))):
+        return matched
+    return _matched(listed, low, high, other)  # a document is there twice, or two ids share the one hash
 
 
 def _matched(listed: Listed, low: Int64, high: Int64, other: Listed) -> Int64:
-    matched, first, second = match_rows(listed.offsets, *listed.hashes, low, high, *other.hashes)
+    here, there = (listed.hashes, listed.more_hashes), (other.hashes, other.more_hashes)
+    matched, first, second = match_rows(listed.offsets, *here, low, high, *there)
     _refuse(listed, None if first < 0 else (first, second))
     return matched
 

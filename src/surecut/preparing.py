@@ -5,19 +5,18 @@ from functools import cached_property
 
 import numpy as np
 
-from surecut.arrays import Array, Int64
-from surecut.candidates import Candidates, hashed
+from surecut.arrays import Int64
+from surecut.candidates import Candidates
 from surecut.choices import Choices
 from surecut.curves import Curves
 from surecut.errors import InputError
 from surecut.fitting import Fitted
 from surecut.keying import Keyed
 from surecut.lists import Lists
+from surecut.preregistered import in_test_order
 from surecut.reducing import CountKept, Reduce, Reduced
 from surecut.rules import KEEP_EVERYTHING, Rule
 from surecut.scale import Scale
-
-_ORDER_SALT = b"surecut order "
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +66,7 @@ def prepare(data: Lists, choices: Choices, fitted: Fitted) -> Prepared:
         max_keep=choices.max_keep,
     )
     reduced = Reduced.joined(data.map(reduce))
-    curves = in_test_order(reduced.curves, data)
+    curves = in_test_order(reduced.curves, data, reduced.order)
     losses = losses_of(choices, curves)
     return Prepared(data, fitted.rule, reduced, curves, losses, cuts_any(choices, data.lengths))
 
@@ -83,19 +82,3 @@ def losses_of(choices: Choices, curves: Curves) -> Curves:
     if choices.test.needs_binary and not all(np.isin(x, (0.0, 1.0)).all() for x in (losses.start, losses.values)):
         raise InputError("a loss that was declared binary has a value other than 0 and 1")
     return losses
-
-
-def in_test_order(curves: Curves, data: Lists) -> Curves:
-    """One curve a unit, in the order of a hash of its id: fixed before anything is known of the losses."""
-    if data.groups is None:
-        return curves.take(preregistered_order(data.query_ids))
-    names, unit = np.unique(data.groups, return_inverse=True)
-    place = np.empty(names.size, dtype=np.int64)
-    place[preregistered_order(names)] = np.arange(names.size)
-    by_id = np.argsort(data.query_ids, kind="stable")
-    return curves.take(by_id).merged(place[unit[by_id]])
-
-
-def preregistered_order(ids: Array) -> Int64:
-    """Positions in the pre-registered order."""
-    return np.argsort(hashed(ids, _ORDER_SALT), kind="stable")

@@ -5,12 +5,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from surecut.arrays import Float32, Float64, Int64, Strings
-from surecut.candidates import UNJUDGED, Candidates
+from surecut.arrays import Bytes, Float32, Int64, Strings, UInt64
+from surecut.candidates import Candidates
 from surecut.curves import Curves, Tail, change_points
 from surecut.fingerprints import combine_digests, query_digests
 from surecut.fusion import final_scores
 from surecut.measures import NO_CUTOFF, AnyMeasure
+from surecut.preregistered import order_hashes
 from surecut.rules import Rule
 
 _TOP = 10  # of the final list, where a measure has no cutoff of its own
@@ -21,7 +22,8 @@ class Reduced:
     """Some queries, reduced; those of several pieces can be put together."""
 
     curves: Curves  # of the measure, one a query
-    digests: list[bytes]
+    digests: Bytes
+    order: UInt64  # a hash of each query's unit: units are tested in its order
     best: Float32  # the retriever's score of the first candidate, of queries that have one
     lowest: float  # of all its scores
     highest: float
@@ -36,7 +38,8 @@ class Reduced:
         several = list(parts)
         return cls(
             curves=Curves.joined([part.curves for part in several]),
-            digests=[digest for part in several for digest in part.digests],
+            digests=np.concatenate([part.digests for part in several]),
+            order=np.concatenate([part.order for part in several]),
             best=np.concatenate([part.best for part in several]),
             lowest=min(part.lowest for part in several),
             highest=max(part.highest for part in several),
@@ -63,14 +66,17 @@ class Reduce:
     max_keep: int | None
 
     def __call__(self, data: Candidates) -> Reduced:
+        from surecut.kernels.measures import count_top
+
         final = final_scores(data, self.beta)
         points = change_points(data, final, self.measure, self.tail, self.min_keep, self.max_keep)
         top = getattr(self.measure, "cutoff", None) or _TOP
-        of_all, judged = _top_counts(data, final, top)
+        of_all, judged = count_top(final, data.grades, data.judged, data.offsets, top)
         scores = data.retriever
         return Reduced(
             curves=points.keyed(self.rule.keys_at(data, points.rows, points.offsets)),
             digests=query_digests(data),
+            order=order_hashes(data.units),
             best=scores[data.offsets[:-1][data.lengths > 0]],
             lowest=float(scores.min(initial=np.inf)),
             highest=float(scores.max(initial=-np.inf)),
@@ -79,14 +85,6 @@ class Reduce:
             top_judged=judged,
             filled=data.census.filled_reranked,
         )
-
-
-def _top_counts(data: Candidates, final: Float64, k: int) -> tuple[int, int]:
-    """Candidates in the final top k of judged queries, and how many of them have a grade."""
-    from surecut.kernels.measures import mark_top
-
-    rows = mark_top(final, data.offsets, k).astype(bool) & data.judged.repeat(data.lengths)
-    return int(rows.sum()), int((data.grades[rows] != UNJUDGED).sum())
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from surecut.arrays import Float64, Int64
 from surecut.bounds.base import MeanTest, check_range
 from surecut.curves import Curves
 from surecut.kernels import testing as kernels
+from surecut.kernels.events import events_by_step
 from surecut.rules import DELTA_SHARES, KEEP_EVERYTHING
 
 
@@ -46,10 +47,7 @@ class Steps:
     @classmethod
     def over_grid(cls, losses: Curves, grid: Float64) -> "Steps":
         """One step for each grid point; the first must keep everything."""
-        place = np.searchsorted(grid, losses.keys, side="right")  # the first grid point above the key
-        order = np.argsort(place.astype(np.uint16), kind="stable")
-        bounds = np.searchsorted(place[order], np.arange(grid.size + 1))
-        return cls(grid, False, bounds.astype(np.int64), losses.owners[order], losses.values[order])
+        return cls(grid, False, *events_by_step(losses.keys, losses.values, losses.offsets, grid))
 
     def begin(self, start: float) -> int:
         """How many steps lie at or before a start, and are applied without being tested."""

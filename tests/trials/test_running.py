@@ -9,7 +9,7 @@ import surecut as sc
 from surecut.curves import measure_curves
 from surecut.fusion import final_scores
 from surecut.measures import as_measure
-from surecut.preparing import preregistered_order
+from surecut.preregistered import preregistered_order
 from surecut.trials.calibrating import calibrated
 from surecut.trials.drawing import draw, redraw, split
 from surecut.trials.methods import Method, contenders

@@ -122,7 +122,7 @@ def _read_footer(content: Source) -> tuple[int, Struct]:
     start = len(content) - _TAIL - length
     if start < len(_MAGIC) or length > _LARGEST_FOOTER:
         raise Malformed(f"a footer of {length:,} bytes")
-    footer = Reader(content, start, len(content) - _TAIL).struct(_FOOTER)
+    footer = Reader(bytes(content[start : len(content) - _TAIL]), 0, length).struct(_FOOTER)
     for pair in _structs(footer, _EXTRAS, needed=False):
         if pair.get(_KEY) == b"ARROW:schema" and isinstance(pair.get(_VALUE), bytes):
             refuse_deep_schema(pair[_VALUE])

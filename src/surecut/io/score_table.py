@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import chain
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -114,7 +113,7 @@ class ScoreTable:
 
     def fingerprint(self) -> str:
         """A hash of scores and relevant grades by query id: that of the same queries in memory."""
-        return combine_digests(self.query_ids, chain.from_iterable(self.map(query_digests)))
+        return combine_digests(self.query_ids, np.concatenate(list(self.map(query_digests))))
 
     def collect(self) -> Candidates:
         """All of it in memory."""

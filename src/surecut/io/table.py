@@ -3,6 +3,7 @@
 import io
 import json
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -77,14 +78,15 @@ def scan_table(
         )
     meta = read_meta(root)
     paths = _parts(root, meta.get("parts"))
-    judgements = None
-    if (root / "qrels.parquet").exists():
-        judgements = Judgements(as_qrels(read_parquet(root / "qrels.parquet", COLUMNS)))
-    watch.stage("reading query ids", len(paths))
-    parts = []
-    for part in runner.map(ReadPart(graded=judgements is None), iter(paths)):
-        parts.append(part)
-        watch.advance(1)
+    qrels = root / "qrels.parquet"
+    with ThreadPoolExecutor(1) as meanwhile:
+        judging = meanwhile.submit(_read_judgements, qrels) if qrels.exists() else None
+        watch.stage("reading query ids", len(paths))
+        parts = []
+        for part in runner.map(ReadPart(graded=judging is None), iter(paths)):
+            parts.append(part)
+            watch.advance(1)
+        judgements = None if judging is None else judging.result()
     _refuse_other_columns(parts)
     if not any(len(part.queries) for part in parts):
         raise InputError(f"{folder}: no candidates in it")
@@ -199,6 +201,10 @@ def _documents(data: Candidates) -> pl.Series:
     place = np.arange(data.retriever.size) - np.repeat(data.offsets[:-1], data.lengths)
     width = len(str(int(data.lengths.max(initial=1))))  # ids that fall, so that ties keep their order
     return pl.Series("doc_id", (10**width - 1 - place).astype(str)).str.zfill(width)
+
+
+def _read_judgements(path: Path) -> Judgements:
+    return Judgements(as_qrels(read_parquet(path, COLUMNS)))
 
 
 def _parts(root: Path, count: int | None) -> list[Path]:

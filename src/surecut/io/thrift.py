@@ -115,14 +115,18 @@ class Reader:
         self.at += length
 
     def _byte(self) -> int:
-        if self.at >= self._end:
+        at = self.at
+        if at >= self._end:
             raise Malformed("it ends in the middle of a field")
-        self.at += 1
-        return int(self._content[self.at - 1])
+        self.at = at + 1
+        return self._content[at]  # type: ignore[no-any-return]
 
     def _varint(self) -> int:
-        value = 0
-        for place in range(_LONGEST_VARINT):
+        value = self._byte()
+        if value < 0x80:  # most are that small
+            return value
+        value &= 0x7F
+        for place in range(1, _LONGEST_VARINT):
             byte = self._byte()
             value |= (byte & 0x7F) << (7 * place)
             if byte < 0x80:

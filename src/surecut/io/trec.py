@@ -80,7 +80,7 @@ def read_trec(
 
 def _hashed(path: Path_) -> Listed:
     listed = grouped(read_run(path))
-    _ = listed.hashes
+    _ = listed.hashes, listed.more_hashes
     return listed
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from surecut.arrays import Float32, Float64, Int64
 from surecut.kernels.codes import GAP, MASS, RANK, SCORE, SOFTMAX_FITTED, ZSCORE
 from surecut.kernels.jit import kernel
+from surecut.kernels.lists import longest_list
 
 # math.log is evaluated once for the ranks people use; longer lists call it directly.
 LOG_RANK = np.array([0.0, *(math.log(rank) for rank in range(1, 4096))])
@@ -124,9 +125,7 @@ def key_of(score: float, rank: int, rule: int, prior: float, shift: float, multi
 @kernel
 def fill_keys(retriever: Float32, offsets: Int64, rule: int, scale: float, prior: float, keys: Float64) -> None:
     """Keys of every candidate of every query (lists in descending retriever score)."""
-    longest = 1
-    for q in range(offsets.size - 1):
-        longest = max(longest, offsets[q + 1] - offsets[q])
+    longest = longest_list(offsets)
     terms = np.empty(longest)
     power = np.empty(longest)
     for q in range(offsets.size - 1):
@@ -156,9 +155,7 @@ def keys_at(
     prior: float,
 ) -> Float64:
     """Keys of some candidates only: rows `row_offsets[q]` to `row_offsets[q + 1]` of `rows` belong to query `q`."""
-    longest = 1
-    for q in range(offsets.size - 1):
-        longest = max(longest, offsets[q + 1] - offsets[q])
+    longest = longest_list(offsets)
     terms = np.empty(longest)
     power = np.empty(longest)
     keys = np.empty(rows.size)
@@ -186,9 +183,7 @@ def keys_at(
 @kernel
 def fill_profiles(retriever: Float32, offsets: Int64, rule: int, scale: float) -> Float64:
     """`key_profile` of every query, a row each."""
-    longest = 1
-    for q in range(offsets.size - 1):
-        longest = max(longest, offsets[q + 1] - offsets[q])
+    longest = longest_list(offsets)
     terms = np.empty(longest)
     power = np.empty(longest)
     profiles = np.zeros((offsets.size - 1, 3))
@@ -263,6 +258,23 @@ def count_kept(
     scores: Float32, rule: int, scale: float, prior: float, threshold: float, min_keep: int, max_keep: int
 ) -> int:
     """How many of one query's descending scores survive; -1 when unsorted, -2 when not finite."""
+    terms = np.empty(scores.size)
+    return count_kept_in(scores, rule, scale, prior, threshold, min_keep, max_keep, terms, np.empty(scores.size))
+
+
+@kernel
+def count_kept_in(
+    scores: Float32,
+    rule: int,
+    scale: float,
+    prior: float,
+    threshold: float,
+    min_keep: int,
+    max_keep: int,
+    terms: Float64,
+    power: Float64,
+) -> int:
+    """`count_kept`, with room to compute in."""
     size = scores.size
     if size == 0:
         return 0
@@ -275,8 +287,6 @@ def count_kept(
     if threshold == np.inf:
         reached = 0
     elif threshold != -np.inf:
-        terms = np.empty(size)
-        power = np.empty(size)
         shift, multiplier, offset = key_profile(scores, rule, scale, terms, power)
         reached = 0
         if rule == MASS:
@@ -301,9 +311,13 @@ def count_kept_batch(
     max_keep: int,
 ) -> Int64:
     """`count_kept` of each query; a negative count says what was wrong with that query."""
+    longest = longest_list(offsets)
+    terms = np.empty(longest)
+    power = np.empty(longest)
     kept = np.empty(offsets.size - 1, np.int64)
     for q in range(offsets.size - 1):
-        kept[q] = count_kept(scores[offsets[q] : offsets[q + 1]], rule, scale, prior, threshold, min_keep, max_keep)
+        listed = scores[offsets[q] : offsets[q + 1]]
+        kept[q] = count_kept_in(listed, rule, scale, prior, threshold, min_keep, max_keep, terms, power)
     return kept
 
 
@@ -313,9 +327,7 @@ def softmax_slope(retriever: Float32, offsets: Int64, targets: Int64, inverse_te
 
     The derivative, in the inverse temperature, of the mean of -log softmax at `targets` (rows).
     """
-    longest = 1
-    for q in range(offsets.size - 1):
-        longest = max(longest, offsets[q + 1] - offsets[q])
+    longest = longest_list(offsets)
     terms = np.empty(longest)
     power = np.empty(longest)
     slope = 0.0

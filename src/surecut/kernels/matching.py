@@ -5,6 +5,7 @@ import numpy.typing as npt
 
 from surecut.arrays import Float32, Float64, Int64
 from surecut.kernels.jit import kernel
+from surecut.kernels.lists import longest_list
 
 Hashes = npt.NDArray[np.uint64]
 
@@ -26,32 +27,31 @@ def match_rows(
     (-1, -1 if none are).
     """
     matched = np.full(other_hashes.size, -1, np.int64)
-    longest = 1
-    for q in range(offsets.size - 1):
-        longest = max(longest, offsets[q + 1] - offsets[q])
+    longest = longest_list(offsets)
     slots = 2
     while slots < 2 * longest:
         slots *= 2
     mask = np.uint64(slots - 1)
-    rows = np.empty(slots, np.int64)
-    stamps = np.full(slots, -1, np.int64)
+    held = np.full(slots, -1, np.int64)  # a row, once it is one of the query at hand
     first_twin = -1
     second_twin = -1
     for q in range(offsets.size - 1):
-        for row in range(offsets[q], offsets[q + 1]):
-            slot = hashes[row] & mask
-            while stamps[slot] == q:
-                here = rows[slot]
-                if hashes[here] == hashes[row] and more_hashes[here] == more_hashes[row] and first_twin < 0:
+        low = offsets[q]
+        listed = hashes[low : offsets[q + 1]]
+        for i in range(listed.size):
+            slot = listed[i] & mask
+            here = held[slot]
+            while here >= low:
+                if hashes[here] == listed[i] and more_hashes[here] == more_hashes[low + i] and first_twin < 0:
                     first_twin = here
-                    second_twin = row
+                    second_twin = low + i
                 slot = (slot + np.uint64(1)) & mask
-            stamps[slot] = q
-            rows[slot] = row
+                here = held[slot]
+            held[slot] = low + i
         for row in range(other_low[q], other_high[q]):
             slot = other_hashes[row] & mask
-            while stamps[slot] == q:
-                here = rows[slot]
+            while held[slot] >= low:
+                here = held[slot]
                 if hashes[here] == other_hashes[row] and more_hashes[here] == other_more[row]:
                     matched[row] = here
                     break

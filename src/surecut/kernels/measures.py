@@ -4,9 +4,12 @@ import math
 
 import numpy as np
 
-from surecut.arrays import Array, Float64, Int32, Int64
+from surecut.arrays import Array, Bool, Float64, Int32, Int64
 from surecut.kernels.codes import NDCG, PRECISION, RECALL, RR, SUCCESS
 from surecut.kernels.jit import kernel
+from surecut.kernels.lists import longest_list
+
+_FEW = 4  # candidates of a list whose ranks are counted one by one
 
 
 @kernel
@@ -71,6 +74,33 @@ def grown(values: Array, size: int) -> Array:
 
 
 @kernel
+def not_negative(values: Int32) -> int:
+    """How many are at least 0."""
+    count = 0
+    for i in range(values.size):
+        count += values[i] >= 0
+    return count
+
+
+@kernel
+def at_least(values: Float64, bound: float) -> int:
+    """How many are not below the bound."""
+    count = 0
+    for i in range(values.size):
+        count += values[i] >= bound
+    return count
+
+
+@kernel
+def above(values: Float64, bound: float) -> int:
+    """How many are above the bound."""
+    count = 0
+    for i in range(values.size):
+        count += values[i] > bound
+    return count
+
+
+@kernel
 def enter(
     before: Float64,
     score: float,
@@ -92,9 +122,7 @@ def enter(
         above -= 1
         ranks[above] += 1
     if gain > 0 and not (best_only and above > 0):
-        rank = 1
-        for j in range(before.size):
-            rank += before[j] >= score
+        rank = 1 + at_least(before, score)
         if rank <= cutoff:
             if best_only:
                 live = above
@@ -127,9 +155,7 @@ def measure_curves(
     remains, longest prefix first.
     """
     queries = offsets.size - 1
-    longest = 1
-    for q in range(queries):
-        longest = max(longest, offsets[q + 1] - offsets[q])
+    longest = longest_list(offsets)
     full = np.zeros(queries)
     capped = np.zeros(queries)
     event_offsets = np.zeros(queries + 1, np.int64)
@@ -164,15 +190,16 @@ def measure_curves(
         if events + size > event_at.size:
             event_at = grown(event_at, 2 * events + size)
             event_value = grown(event_value, 2 * events + size)
+        finals, graded = final[low : low + size], grades[low : low + size]
         for i in range(size):
-            score = final[low + i]
-            gain = gain_of(grades[low + i], measure, rel)
+            score = finals[i]
+            gain = gain_of(graded[i], measure, rel)
             if gain == 0:
                 if live == 0 or score <= scores[live - 1]:
                     continue
             elif first_waiting < waiting and waiting_ranks[first_waiting] == i + 1:
                 first_waiting += 1
-            live = enter(final[low : low + i], score, gain, cutoff, best_only, scores, ranks, gains, live)
+            live = enter(finals[:i], score, gain, cutoff, best_only, scores, ranks, gains, live)
             new = measure_of(
                 measure,
                 cutoff,
@@ -203,6 +230,24 @@ def measure_curves(
 
 
 @kernel
+def find_top(final: Float64, low: int, high: int, scores: Float64, places: Int64) -> int:
+    """Fill `places` with as many of the best candidates from `low` to `high` as it has room for; returns how many."""
+    k = places.size
+    held = 0
+    for i in range(low, high):
+        score = final[i]
+        if held == k and score <= scores[k - 1]:
+            continue
+        j = held if held < k else k - 1
+        while j > 0 and scores[j - 1] < score:
+            scores[j], places[j] = scores[j - 1], places[j - 1]
+            j -= 1
+        scores[j], places[j] = score, i
+        held = min(held + 1, k)
+    return held
+
+
+@kernel
 def mark_top(final: Float64, offsets: Int64, k: int) -> Int32:
     """1 for every candidate in the first k of its query's unpruned final list, else 0."""
     marks = np.zeros(final.size, np.int32)
@@ -210,17 +255,28 @@ def mark_top(final: Float64, offsets: Int64, k: int) -> Int32:
     scores = np.empty(k)
     places = np.empty(k, np.int64)
     for q in range(offsets.size - 1):
-        held = 0
-        for i in range(offsets[q], offsets[q + 1]):
-            score = final[i]
-            if held == k and score <= scores[k - 1]:
-                continue
-            j = held if held < k else k - 1
-            while j > 0 and scores[j - 1] < score:
-                scores[j], places[j] = scores[j - 1], places[j - 1]
-                j -= 1
-            scores[j], places[j] = score, i
-            held = min(held + 1, k)
-        for j in range(held):
+        for j in range(find_top(final, offsets[q], offsets[q + 1], scores, places)):
             marks[places[j]] = 1
     return marks
+
+
+@kernel
+def count_top(final: Float64, grades: Int32, judged: Bool, offsets: Int64, k: int) -> tuple[int, int]:
+    """Candidates in the first k of the unpruned final lists of judged queries, and how many of them have a grade."""
+    scores = np.empty(min(k, final.size))
+    places = np.empty(scores.size, np.int64)
+    found = 0
+    graded = 0
+    for q in range(offsets.size - 1):
+        low, high = offsets[q], offsets[q + 1]
+        if not judged[q]:
+            continue
+        found += min(k, high - low)
+        if not_negative(grades[low:high]) > _FEW:
+            for j in range(find_top(final, low, high, scores, places)):
+                graded += grades[places[j]] >= 0
+            continue
+        for i in range(low, high):
+            if grades[i] >= 0:
+                graded += at_least(final[low:i], final[i]) + above(final[i + 1 : high], final[i]) < k
+    return found, graded

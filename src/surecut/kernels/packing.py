@@ -3,14 +3,14 @@
 import numpy as np
 import numpy.typing as npt
 
-from surecut.arrays import Bool, Int64
+from surecut.arrays import Bool, Bytes, Int64
 from surecut.kernels.jit import kernel
 
-Bytes = npt.NDArray[np.uint8]
 Words = npt.NDArray[np.uint32]
 
 _ZERO, _SPACE = 48, 32
 _WORD = 4  # bytes
+_LONGEST_NAME_HEAD = 21  # a number of up to 20 digits, and a space
 _LONGEST_TAIL = 72  # three numbers of up to 20 digits, two spaces, and room to begin the next query at a word
 
 
@@ -80,3 +80,22 @@ def pack_queries(
         ends[q] = at
         word = (at + _WORD - 1) // _WORD
     return as_bytes, starts, ends
+
+
+@kernel
+def pack_names(names: Bytes, lengths: Int64, digests: Bytes, order: Int64) -> Bytes:
+    """For each query its name (how long, a space, the name) and its digest; names lie in order, digests do not."""
+    width = digests.shape[1]
+    packed = np.empty(names.size + lengths.size * (width + _LONGEST_NAME_HEAD), np.uint8)
+    name = np.int64(0)
+    at = np.int64(0)
+    for q in range(lengths.size):
+        at = write_number(lengths[q], packed, at)
+        packed[at] = _SPACE
+        at += 1
+        packed[at : at + lengths[q]] = names[name : name + lengths[q]]
+        name += lengths[q]
+        at += lengths[q]
+        packed[at : at + width] = digests[order[q]]
+        at += width
+    return packed[:at]

@@ -16,7 +16,7 @@ from surecut.folding import enough, judged_only, tuning_place
 from surecut.fusion import best_weight, final_scores, refuse_without_relevant, values_by_weight
 from surecut.keying import Keyed
 from surecut.measures import AnyMeasure
-from surecut.preparing import preregistered_order
+from surecut.preregistered import preregistered_order
 from surecut.rules import Rule
 
 T = TypeVar("T")
