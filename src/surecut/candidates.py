@@ -176,6 +176,39 @@ class Candidates:
         """What is in memory is one piece (see `Lists`)."""
         yield work(self)
 
+    def at_hand(self) -> "Candidates":
+        """What is in memory is (see `Lists`)."""
+        return replace(self, doc_ids=None)
+
+    def in_pieces(self, rows: int = 1_000_000) -> "Iterator[Candidates]":
+        """Whole queries one after the other, about so many rows at a time; the columns are views."""
+        first = 0
+        while first < len(self):
+            beyond = int(np.searchsorted(self.offsets, self.offsets[first] + rows, side="right")) - 1
+            beyond = max(beyond, first + 1)
+            yield self._between(first, beyond)
+            first = beyond
+
+    def _between(self, first: int, beyond: int) -> "Candidates":
+        if (first, beyond) == (0, len(self)):
+            return self
+        queries, borders = slice(first, beyond), slice(first, beyond + 1)
+        rows = slice(self.offsets[first], self.offsets[beyond])
+        missed = slice(self.missed_offsets[first], self.missed_offsets[beyond])
+        return replace(
+            self,
+            query_ids=self.query_ids[queries],
+            offsets=self.offsets[borders] - rows.start,
+            retriever=self.retriever[rows],
+            reranker=None if self.reranker is None else self.reranker[rows],
+            grades=self.grades[rows],
+            judged=self.judged[queries],
+            missed=self.missed[missed],
+            missed_offsets=self.missed_offsets[borders] - missed.start,
+            doc_ids=None if self.doc_ids is None else self.doc_ids[rows],
+            groups=None if self.groups is None else self.groups[queries],
+        )
+
     def select(self, query_ids: Iterable[str]) -> "Candidates":
         """Some queries, by id, in the order given."""
         place = {query: position for position, query in enumerate(self.query_ids)}

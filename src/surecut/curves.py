@@ -110,6 +110,19 @@ class ChangePoints:
     rows: Int64
     values: Float64
 
+    @classmethod
+    def joined(cls, parts: Sequence["ChangePoints"], firsts: Sequence[int]) -> "ChangePoints":
+        """Those of several pieces, which begin at these rows."""
+        if len(parts) == 1:
+            return parts[0]
+        return cls(
+            np.concatenate([part.full for part in parts]),
+            np.concatenate([part.start for part in parts]),
+            offsets_of(np.concatenate([np.diff(part.offsets) for part in parts])),
+            np.concatenate([part.rows + first for part, first in zip(parts, firsts, strict=True)]),
+            np.concatenate([part.values for part in parts]),
+        )
+
     def keyed(self, keys: Float64) -> Curves:
         """The curves under a rule, which gives the candidate of each event a key."""
         return Curves(self.full, self.start, self.offsets, keys, self.values)

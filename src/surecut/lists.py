@@ -62,6 +62,11 @@ class Lists(Protocol):
         """A hash of scores and relevant grades by query id."""
         ...
 
+    def at_hand(self) -> "Candidates":
+        """All lists at once, without document ids, for whoever comes back to them often; those of a table lie in
+        files that are mapped into memory."""
+        ...
+
     def map(self, work: "Callable[[Candidates], T]", scores_only: bool = False) -> Iterator[T]:
         """What `work` makes of each piece, in the order of the queries; `scores_only` leaves all but the retriever's
         scores out of the pieces."""

@@ -12,6 +12,7 @@ from surecut.candidates import Candidates, Census, unit_names
 from surecut.fingerprints import combine_digests, query_digests
 from surecut.io.pieces import Asked, Piece
 from surecut.io.roster import Roster
+from surecut.io.spooling import spooled
 from surecut.joining import joined
 from surecut.judgements import Judgements
 from surecut.memory import refuse_beyond_memory
@@ -121,6 +122,10 @@ class ScoreTable:
         whole = joined(list(self.map(_as_it_is)))
         census = replace(self.census, filled_reranked=whole.census.filled_reranked)
         return replace(whole, census=census, system=dict(self.system), depth=self.depth)
+
+    def at_hand(self) -> Candidates:
+        """All lists at once, without document ids, in files that are mapped into memory (see `Lists`)."""
+        return replace(spooled(self.map(_as_it_is)), system=dict(self.system), depth=self.depth)
 
     def _of_chosen(self, column: A) -> A:
         return column if self.chosen is None else cast(A, column[self.chosen])

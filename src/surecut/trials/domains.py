@@ -3,7 +3,7 @@
 import numpy as np
 
 from surecut.arrays import Float64
-from surecut.candidates import Candidates
+from surecut.candidates import Candidates, offsets_of
 from surecut.curves import full_measure
 from surecut.fusion import final_scores
 from surecut.measures import AnyMeasure
@@ -46,9 +46,9 @@ def _shown(p: float) -> str:
 
 
 def _first_share(data: Candidates) -> Float64:
-    first = data.offsets[:-1][data.lengths > 0]
-    return np.exp(RULES["softmax"].keys(data)[first])
+    filled = data.lengths > 0
+    return np.exp(RULES["softmax"].keys_at(data, data.offsets[:-1][filled], offsets_of(filled)))
 
 
 def _full(data: Candidates, measure: AnyMeasure) -> Float64:
-    return full_measure(data, final_scores(data), measure)
+    return np.concatenate([full_measure(piece, final_scores(piece), measure) for piece in data.in_pieces()])

@@ -15,6 +15,7 @@ from surecut.fitting import Fitted
 from surecut.folding import enough, judged_only, tuning_place
 from surecut.fusion import best_weight, final_scores, refuse_without_relevant, values_by_weight
 from surecut.keying import Keyed
+from surecut.lists import Lists
 from surecut.measures import AnyMeasure
 from surecut.preregistered import preregistered_order
 from surecut.rules import Rule
@@ -46,10 +47,10 @@ class Pool:
     _lock: threading.RLock = field(default_factory=threading.RLock)
 
     @classmethod
-    def of(cls, data: Candidates, name: str, judged: bool) -> "Pool":
+    def of(cls, data: Lists, name: str, judged: bool) -> "Pool":
         """The usable queries: judged ones, where judgements are needed."""
-        usable = judged_only(data) if judged else enough(data)
-        usable = replace(usable, doc_ids=None, depth=max(usable.depth or 0, int(usable.lengths.max())))
+        usable = (judged_only(data) if judged else enough(data)).at_hand()
+        usable = replace(usable, depth=max(usable.depth or 0, int(usable.lengths.max())))
         ids, unit_of = usable.query_ids, np.arange(len(usable))
         if usable.groups is not None:
             ids, unit_of = np.unique(usable.groups, return_inverse=True)
@@ -81,8 +82,11 @@ class Pool:
         """The fusion weight that is best for some queries."""
         relevant = self._once("relevant", lambda: counts_by_query(self.data.grades > 0, self.data.offsets))
         refuse_without_relevant(bool(relevant[queries].any()))
-        values = self._once(("weights", measure), lambda: values_by_weight(self.data, measure))
-        return best_weight(values[:, queries])
+
+        def found() -> Float64:
+            return np.concatenate([values_by_weight(piece, measure) for piece in self.data.in_pieces()], axis=1)
+
+        return best_weight(self._once(("weights", measure), found)[:, queries])
 
     def applied(self, choices: Choices, fitted: Fitted) -> Applied:
         """Curves and keys under a rule: all that a fitted temperature changes is the keys."""
@@ -95,7 +99,9 @@ class Pool:
         settings = (choices.measure, choices.tail, choices.min_keep, choices.max_keep)
 
         def found() -> ChangePoints:
-            return change_points(self.data, final_scores(self.data, beta), *settings)
+            pieces = list(self.data.in_pieces())
+            points = [change_points(piece, final_scores(piece, beta), *settings) for piece in pieces]
+            return ChangePoints.joined(points, offsets_of([piece.retriever.size for piece in pieces])[:-1].tolist())
 
         return self._once(("points", settings, beta), found)
 

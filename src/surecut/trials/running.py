@@ -4,19 +4,18 @@ A trial makes two draws from the pool. One without replacement: the rest is the 
 One with replacement: the pool itself is then the population, and what is true of it is known.
 """
 
-import os
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
 from surecut.arrays import Float64
 from surecut.calibration import DEFAULT_TARGET
-from surecut.candidates import Candidates
 from surecut.deciding import Decision
 from surecut.errors import InputError
 from surecut.folding import FEWEST
+from surecut.lists import Lists
+from surecut.runners.threads import in_order
 from surecut.targets import Target
 from surecut.trials.calibrating import calibrated
 from surecut.trials.domains import differences
@@ -33,14 +32,13 @@ DEFAULT_METHODS = ("surecut", "cec", "est", "ert")
 _NAMES = ("calibration data", "test data")
 _PROMISING = ("certified", "relaxed-target", "abstained")
 _ROUNDING = 1e-12
-T = TypeVar("T")
 
 
 def run_trials(
-    data: Candidates,
+    data: Lists,
     methods: Iterable[str | Method] = DEFAULT_METHODS,
     *,
-    test_on: Candidates | None = None,
+    test_on: Lists | None = None,
     trials: int = 100,
     calibration: int | None = None,
     test: int | None = None,
@@ -84,7 +82,10 @@ def run_trials(
         drawn = draw(item[0], target, sizes, seed, item[1])
         return [_outcome(contender, item[0], target, drawn) for contender in chosen]
 
-    found = _on_all_cores(one, work, jobs, lambda: watch.advance(1))
+    found = []
+    for of_trial in in_order(one, work, jobs):
+        found.append(of_trial)
+        watch.advance(1)
     mean = float(target.data.lengths.mean())
     blocks = []
     for number, pool in enumerate(pools):
@@ -108,7 +109,7 @@ def run_trials(
 
 
 def _pools(
-    given: Sequence[Candidates], names: Sequence[str] | None, depth: int | None, chosen: Sequence[Contender]
+    given: Sequence[Lists], names: Sequence[str] | None, depth: int | None, chosen: Sequence[Contender]
 ) -> list[Pool]:
     """The data to draw from, cut alike, with what their lists allow."""
     called = _NAMES[: len(given)] if names is None else names
@@ -127,7 +128,7 @@ def _pools(
     return pools
 
 
-def _pool(data: Candidates, name: str, judged: bool) -> Pool:
+def _pool(data: Lists, name: str, judged: bool) -> Pool:
     try:
         return Pool.of(data, name, judged)
     except InputError as error:
@@ -154,21 +155,6 @@ def _sizes(pools: Sequence[Pool], calibration: int | None, test: int | None) -> 
             f"in {smallest.name}{both}: ask for fewer with --calibration and --test, or leave them out"
         )
     return calibration, test
-
-
-def _on_all_cores(one: Callable[[Any], T], work: Sequence[Any], jobs: int | None, done: Callable[[], None]) -> list[T]:
-    """Threads, because the kernels run without the interpreter's lock and the pool is large."""
-    if jobs is not None and jobs < 1:
-        raise InputError(f"jobs must be at least 1, not {jobs}")
-    executor = ThreadPoolExecutor(jobs or os.cpu_count())
-    try:
-        results = []
-        for result in executor.map(one, work):
-            results.append(result)
-            done()
-        return results
-    finally:
-        executor.shutdown(cancel_futures=True)
 
 
 def _outcome(contender: Contender, source: Pool, target: Pool, drawn: Drawn) -> Outcome:
