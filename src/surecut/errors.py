@@ -26,5 +26,9 @@ def _readable(sentence: str) -> str:
     return "".join(each if each.isprintable() or each in "\n\t" else ascii(each)[1:-1] for each in sentence)
 
 
+class Unscorable(InputError):
+    """A model failed on what it was given: one text of it may be to blame."""
+
+
 class EvaluatorsDisagree(RuntimeError):
     """surecut's kernels and the independent evaluator gave different values for the same list."""

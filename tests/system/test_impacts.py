@@ -14,7 +14,7 @@ from onnx import numpy_helper
 
 from surecut.system.collection import Queries
 from surecut.system.impacts import ImpactIndex, encode_documents
-from surecut.system.models.sparse import Weights
+from surecut.system.models.sparse import SparseEncoder, Weights
 from surecut.system.retrievers import Splade, UniCoil, ready
 from surecut.watching import Watch
 from tests.system.making import SPECIAL, VOCABULARY, store, token_numbers
@@ -129,32 +129,21 @@ class Stopper(Watch):
             raise KeyboardInterrupt
 
 
-class Counting:
-    """An encoder that counts the texts it is given."""
-
-    def __init__(self, encoder):
-        self._encoder, self.texts = encoder, 0
-
-    def documents(self, texts):
-        self.texts += len(texts)
-        return self._encoder.documents(texts)
-
-
-@pytest.fixture
-def encoder(models, monkeypatch):
+def test_interrupted_weighing_goes_on_where_it_was(models, collection, tmp_path, monkeypatch):
+    counted, encode = [], SparseEncoder.documents
+    monkeypatch.setattr(
+        SparseEncoder, "documents", lambda self, texts: counted.append(len(texts)) or encode(self, texts)
+    )
     monkeypatch.setattr("surecut.system.impacts._BLOCK", 64)
-    return Counting(Splade(str(models.splade)).of_documents)
-
-
-def test_interrupted_weighing_goes_on_where_it_was(encoder, collection, tmp_path):
+    model = Splade(str(models.splade))
     (tmp_path / "one").mkdir()
     (tmp_path / "two").mkdir()
-    whole = encode_documents(encoder, collection.documents, tmp_path / "one")
+    whole = encode_documents(model, collection.documents, tmp_path / "one")
     with pytest.raises(KeyboardInterrupt):
-        encode_documents(encoder, collection.documents, tmp_path / "two", Stopper())
-    encoder.texts = 0
-    resumed = encode_documents(encoder, collection.documents, tmp_path / "two")
-    assert encoder.texts == 300 - 2 * 64
+        encode_documents(model, collection.documents, tmp_path / "two", Stopper())
+    counted.clear()
+    resumed = encode_documents(model, collection.documents, tmp_path / "two")
+    assert sum(counted) == 300 - 2 * 64
     assert all(
         getattr(whole, name).tobytes() == getattr(resumed, name).tobytes() for name in ("ends", "terms", "weights")
     )
@@ -173,11 +162,11 @@ def test_a_disk_that_is_full_when_the_index_is_saved_loses_no_weights(models, co
 
 def test_more_blocks_than_files_may_be_open_are_put_together(models, collection, tmp_path, monkeypatch):
     monkeypatch.setattr("surecut.system.impacts._BLOCK", 1)
-    encoder = Splade(str(models.splade)).of_documents
+    model = Splade(str(models.splade))
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (len(os.listdir("/proc/self/fd")) + 40, before[1]))
     try:
-        weights = encode_documents(encoder, collection.documents, tmp_path)
+        weights = encode_documents(model, collection.documents, tmp_path)
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, before)
     assert weights.ends.size == 300

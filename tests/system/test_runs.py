@@ -51,7 +51,7 @@ def test_a_run_retrieves_what_it_holds(documents, run):
 
 def test_a_run_reranks_as_it_says(documents, run):
     reranker = RunReranker(run)
-    reranker.prepare(documents)
+    reranker.load(documents)
     two, one = reranker.rerank(ASKED, [candidates(0), candidates(3, 0, 1)], documents)
     assert two.tolist() == [-2.0]
     assert one.tolist() == [3.5, 1.0, 3.5]
@@ -60,21 +60,21 @@ def test_a_run_reranks_as_it_says(documents, run):
 
 def test_reranker_scores_keep_all_their_digits(documents, tmp_path):
     reranker = RunReranker(write_run(tmp_path / "b.run", {"q1": {"d1": 0.1 + 0.2}}))
-    reranker.prepare(documents)
+    reranker.load(documents)
     assert reranker.rerank(Queries(["q1"], [""]), [candidates(0)], documents)[0].tolist() == [0.1 + 0.2]
 
 
 @pytest.mark.parametrize(("query", "numbers", "lost"), [("q1", (0, 2), "d3"), ("q2", (3,), "d10"), ("q9", (0,), "d1")])
 def test_a_candidate_without_a_score_is_named(documents, run, query, numbers, lost):
     reranker = RunReranker(run)
-    reranker.prepare(documents)
+    reranker.load(documents)
     with pytest.raises(InputError, match=rf"a\.run: no score for document '{lost}' of query '{query}'"):
         reranker.rerank(Queries([query], [""]), [candidates(*numbers)], documents)
 
 
 def test_a_document_that_is_not_in_the_collection_is_named(documents, tmp_path):
     path = write_run(tmp_path / "b.run", {"q1": {"d1": 1.0, "nobody": 2.0}})
-    for read in (lambda: ready(RunRetriever(path), documents), lambda: RunReranker(path).prepare(documents)):
+    for read in (lambda: ready(RunRetriever(path), documents), lambda: RunReranker(path).load(documents)):
         with pytest.raises(InputError, match=r"b\.run: document 'nobody' is not in the collection"):
             read()
 

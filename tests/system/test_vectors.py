@@ -38,7 +38,7 @@ def small_blocks(monkeypatch):
 
 
 def test_rows_are_the_documents_vectors(encoder, collection):
-    vectors = document_vectors(encoder, collection.documents)
+    vectors = document_vectors(encoder, collection.documents).rows
     assert isinstance(vectors, np.memmap)
     assert vectors.shape == (300, 32)
     assert vectors[5:7] == pytest.approx(encoder.documents(collection.documents.texts.take([5, 6])), rel=1e-5)

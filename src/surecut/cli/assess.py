@@ -69,20 +69,14 @@ def assess(
     json: o.Json = False,
 ) -> None:
     from surecut import assessing
-    from surecut.cli.loading import load_data, working
+    from surecut.cli.loading import open_data
     from surecut.cli.printing import EXIT, err, print_certificate, print_json
+    from surecut.cli.watching import watching
 
-    data = load_data(
-        retriever,
-        reranker,
-        qrels,
-        table,
-        depth=depth,
-        missing_reranker=missing_reranker,
-        absent=absent,
-        groups=groups,
-    )
-    with working("assessing"):
+    reading = {"depth": depth, "missing_reranker": missing_reranker, "absent": absent, "groups": groups}
+    with watching() as watch:
+        data = open_data(retriever, reranker, qrels, table, watch=watch, **reading)  # type: ignore[arg-type]
+        watch.stage("assessing")
         certificate = assessing.assess(
             data,
             keep=keep,

@@ -1,9 +1,11 @@
 """surecut calibrate"""
 
+from typing import Any
+
 import typer
 
 from surecut.cli import options as o
-from surecut.cli.values import chosen_confidence, chosen_fusion, chosen_target
+from surecut.cli.values import chosen_confidence, chosen_fusion, chosen_runner, chosen_target
 
 HELP = """Find the smallest survivor sets for which a quality claim holds, and write the certificate.
 
@@ -42,12 +44,15 @@ def calibrate(
     absent: o.Absent = "skip",
     groups: o.Groups = None,
     ms_per_pair: o.MsPerPair = None,
+    runner: o.RunnerName = "local",
+    address: o.Address = None,
     json: o.Json = False,
 ) -> None:
     from surecut.calibration import calibrated
     from surecut.choices import resolve
-    from surecut.cli.loading import load_data, run_in, working
+    from surecut.cli.loading import open_data, run_in
     from surecut.cli.printing import EXIT, err, print_census, print_certificate, print_json
+    from surecut.cli.watching import watching
     from surecut.counting import census
     from surecut.files import refuse_unwritable
     from surecut.measures import as_measure
@@ -74,19 +79,14 @@ def calibrate(
     if output is not None:
         refuse_unwritable(output)
     resolve(**chosen)  # type: ignore[arg-type]  # a wrong word is refused before anything is read
-    data = load_data(
-        retriever,
-        reranker,
-        qrels,
-        table,
-        depth=depth,
-        missing_reranker=missing_reranker,
-        absent=absent,
-        groups=groups,
-    )
-    tune = None if tune_table is None else load_data(None, None, None, tune_table, depth=depth)
-    choices = resolve(**chosen, grouped=data.groups is not None)  # type: ignore[arg-type]
-    with working("calibrating"):
+    runs_on = chosen_runner(runner, address)
+    reading: dict[str, Any] = {"missing_reranker": missing_reranker, "absent": absent, "groups": groups}
+    with watching() as watch:
+        on: dict[str, Any] = {"depth": depth, "runner": runs_on, "watch": watch}
+        data = open_data(retriever, reranker, qrels, table, **reading, **on)
+        tune = None if tune_table is None else open_data(None, None, None, tune_table, **on)
+        choices = resolve(**chosen, grouped=data.groups is not None)  # type: ignore[arg-type]
+        watch.stage("calibrating")
         found = calibrated(choices, data, tune, as_measure(measure))
         certificate = found.certificate()
         counts = census(data, found.prepared.reduced, target.kind != "agreement")

@@ -6,6 +6,7 @@ from collections.abc import Callable
 import typer
 
 from surecut.cli import options as o
+from surecut.cli.values import chosen_runner
 
 HELP = """Test a certificate's claim on queries it has not seen.
 
@@ -28,29 +29,27 @@ def check(
     groups: o.Groups = None,
     any_system: o.AnySystem = False,
     any_length: o.AnyLength = False,
+    runner: o.RunnerName = "local",
+    address: o.Address = None,
     json: o.Json = False,
 ) -> None:
     from rich.table import Table
     from rich.text import Text
 
     from surecut import checking
-    from surecut.cli.loading import load, load_data, refuse_two_pipes, working
+    from surecut.cli.loading import load, open_data, refuse_two_pipes
     from surecut.cli.printing import err, out, print_json
+    from surecut.cli.watching import watching
     from surecut.targets import claimed_quantity
 
     refuse_two_pipes(certificate, retriever, reranker, qrels)
     loaded = load(certificate)
-    data = load_data(
-        retriever,
-        reranker,
-        qrels,
-        table,
-        depth=depth,
-        missing_reranker=missing_reranker,
-        absent=absent,
-        groups=groups,
-    )
-    with working("checking"):
+    runs_on = chosen_runner(runner, address)
+    reading = {"depth": depth, "missing_reranker": missing_reranker, "absent": absent, "groups": groups}
+    with watching() as watch:
+        on = {"runner": runs_on, "watch": watch}
+        data = open_data(retriever, reranker, qrels, table, **reading, **on)  # type: ignore[arg-type]
+        watch.stage("checking")
         found = checking.check(loaded, data, any_system=any_system, any_length=any_length)
     if json:
         print_json(found.to_dict())

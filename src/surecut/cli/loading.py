@@ -1,17 +1,20 @@
 """Reading what the data options name, with a sign of life while it takes long."""
 
-import os
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from surecut.candidates import Candidates
 from surecut.certificate import Certificate, load_certificate, parse_certificate
 from surecut.errors import InputError
+from surecut.runners import LOCAL, Runner
 from surecut.signing import Trusted, asks_for_signatures
+from surecut.watching import SILENT, Watch
+
+if TYPE_CHECKING:
+    from surecut.io.score_table import ScoreTable
 
 trusted_keys: ContextVar[Path | None] = ContextVar("trusted_keys", default=None)
 """The file that --trusted-keys names; None leaves it to the environment."""
@@ -20,19 +23,18 @@ trusted_keys: ContextVar[Path | None] = ContextVar("trusted_keys", default=None)
 @contextmanager
 def working(what: str) -> Iterator[None]:
     """A spinner with the time so far, on stderr, when a person is looking."""
-    from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-    if not Console(stderr=True).is_terminal:
-        yield
-        return
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with (  # on a copy of standard error: a reader may put that aside while it works
-        open(os.dup(sys.stderr.fileno()), "w") as stderr,
-        Progress(*columns, console=Console(file=stderr), transient=True) as progress,
-    ):
-        progress.add_task(what)
-        yield
+    from surecut.cli.printing import own_stderr
+
+    with own_stderr() as console:
+        if not console.is_terminal:
+            yield
+            return
+        columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+        with Progress(*columns, console=console, transient=True) as progress:
+            progress.add_task(what)
+            yield
 
 
 def load_data(
@@ -46,22 +48,45 @@ def load_data(
     absent: str = "skip",
     groups: str | None = None,
 ) -> Candidates:
-    """Candidates from run files or a score table."""
+    """All that run files or a score table hold, in memory."""
+    from surecut.cli.watching import watching
+
+    reading: dict[str, Any] = {"missing_reranker": missing_reranker, "absent": absent, "groups": groups}
+    with watching() as watch:
+        data = open_data(retriever, reranker, qrels, table, depth=depth, watch=watch, **reading)
+        return data if isinstance(data, Candidates) else data.collect()
+
+
+def open_data(
+    retriever: str | None,
+    reranker: str | None,
+    qrels: str | None,
+    table: str | None,
+    *,
+    depth: int | None = None,
+    missing_reranker: str = "error",
+    absent: str = "skip",
+    groups: str | None = None,
+    runner: Runner = LOCAL,
+    watch: Watch = SILENT,
+) -> "Candidates | ScoreTable":
+    """What run files hold; or a score table, which may be larger than memory."""
     options: dict[str, Any] = {"depth": depth, "missing_reranker": missing_reranker, "absent": absent}
     if table is not None and retriever is not None:
         raise InputError("--retriever and --table are both given: the data comes from one of them")
     if table is None and retriever is None:
         raise InputError("give the data as --retriever RUN (with --reranker and --qrels), or as --table DIR")
-    with working("reading"):
-        if table is not None:
-            if reranker or qrels:
-                raise InputError("--table brings its own reranker scores and judgements")
-            data = _read_folder(table, options)
-        else:
-            refuse_two_pipes(retriever, reranker, qrels)
-            from surecut.io.trec import read_trec
+    data: Candidates | ScoreTable
+    if table is not None:
+        if reranker or qrels:
+            raise InputError("--table brings its own reranker scores and judgements")
+        data = _open_folder(table, options, runner, watch)
+    else:
+        refuse_two_pipes(retriever, reranker, qrels)
+        from surecut.io.trec import read_trec
 
-            data = read_trec(str(retriever), reranker, qrels, **options)
+        watch.stage("reading")
+        data = read_trec(str(retriever), reranker, qrels, **options)
     if groups is None:
         return data
     from surecut.io.groups import read_groups
@@ -81,14 +106,15 @@ def run_in(folder: str) -> Path | None:
     return run if run.exists() else None
 
 
-def _read_folder(folder: str, options: dict[str, Any]) -> Candidates:
+def _open_folder(folder: str, options: dict[str, Any], runner: Runner, watch: Watch) -> "Candidates | ScoreTable":
     """A score table, or a folder of run files."""
-    from surecut.io.table import read_table
+    from surecut.io.table import scan_table
     from surecut.io.trec import read_trec
 
     run = run_in(folder)
     if run is None:
-        return read_table(folder, **options)
+        return scan_table(folder, runner=runner, watch=watch, **options)
+    watch.stage("reading")
     others = (run.with_name(name) for name in ("reranker.run", "qrels.txt"))
     return read_trec(str(run), *(str(path) if path.exists() else None for path in others), **options)
 

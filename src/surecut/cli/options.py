@@ -10,7 +10,7 @@ from surecut.choices import GRIDS, IF_UNREACHABLE, PROCEDURES
 from surecut.measures import FAMILIES
 from surecut.rules import RULES
 
-DATA, CLAIM, METHOD, OUTPUT = "Data", "Claim", "Method", "Output"
+DATA, CLAIM, METHOD, OUTPUT, COMPUTE = "Data", "Claim", "Method", "Output", "Compute"
 
 Retriever = Annotated[
     str | None,
@@ -252,4 +252,39 @@ StorePlace = Annotated[
         help="The monitor's database: an SQLite file, or postgresql://user@host/name.",
         rich_help_panel=DATA,
     ),
+]
+RunnerName = Annotated[
+    str,
+    typer.Option(
+        "--runner",
+        metavar="local|ray",
+        help="Who computes: this machine, or the nodes of a Ray cluster (surecut[ray]). No result depends on it.",
+        rich_help_panel=COMPUTE,
+    ),
+]
+Address = Annotated[
+    str | None,
+    typer.Option(
+        "--address",
+        metavar="HOST:PORT",
+        help="The Ray cluster's head, or auto for the one that this machine is a node of; without it Ray runs here.",
+        rich_help_panel=COMPUTE,
+    ),
+]
+Workers = Annotated[
+    int | None,
+    typer.Option(
+        "--workers",
+        metavar="N",
+        help="With ray: workers that hold the models, at most (as many as the cluster has room for).",
+        rich_help_panel=COMPUTE,
+    ),
+]
+Cpus = Annotated[
+    float,
+    typer.Option("--cpus", metavar="N", help="With ray: processors of each worker.", rich_help_panel=COMPUTE),
+]
+Gpus = Annotated[
+    float,
+    typer.Option("--gpus", metavar="N", help="With ray: GPUs of each worker.", rich_help_panel=COMPUTE),
 ]

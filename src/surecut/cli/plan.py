@@ -54,8 +54,9 @@ def plan(
     depth: o.Depth = None,
     json: o.Json = False,
 ) -> None:
-    from surecut.cli.loading import load_data
+    from surecut.cli.loading import open_data
     from surecut.cli.printing import err, out, print_json
+    from surecut.cli.watching import watching
     from surecut.errors import InputError
     from surecut.planning import ANOTHER_LOOK
 
@@ -79,17 +80,17 @@ def plan(
 
     from surecut.pilot import outlook
 
-    data = load_data(retriever, reranker, qrels, table, depth=depth)
-    rows = outlook(
-        data,
-        measure=measure,
-        target=target,
-        confidence=share,
-        power=power,
-        rule=rule,
-        tail=tail,
-        depth=depth,
-    )
+    with watching() as watch:
+        rows = outlook(
+            open_data(retriever, reranker, qrels, table, depth=depth, watch=watch),
+            measure=measure,
+            target=target,
+            confidence=share,
+            power=power,
+            rule=rule,
+            tail=tail,
+            depth=depth,
+        )
     if json:
         print_json([asdict(row) for row in rows])
     else:

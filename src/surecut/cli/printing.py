@@ -48,6 +48,18 @@ out = _Console(highlight=False)
 err = _Console(stderr=True, highlight=False)
 
 
+@contextmanager
+def own_stderr() -> Iterator[Console]:
+    """`err` on a copy of standard error, for what is shown while readers work: they may put that aside."""
+    try:
+        copy = os.dup(sys.stderr.fileno())
+    except (OSError, ValueError, AttributeError):  # not a file
+        yield err
+        return
+    with open(copy, "w") as file:
+        yield _Console(file=file, highlight=False)
+
+
 def print_whole(table: Table) -> None:
     """Print a table that needs more room than there is at the width it needs: no digit is left out."""
     needed = out.measure(table, options=out.options.update_width(_NO_LIMIT)).maximum

@@ -1,18 +1,27 @@
 """surecut score"""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from surecut.cli import options as o
+from surecut.cli.values import chosen_runner
+
+if TYPE_CHECKING:
+    from surecut.system.isolating import Failure
 
 HELP = """Run a two-stage system over a collection: every query's candidates, scored by both stages, as a score table.
 
 Example: surecut score recipes/scifact/bm25-minilm.toml -o scores/scifact
 
 Stopped in the middle, the same command goes on where it was.
+
+On a cluster: surecut score recipe.toml -o scores/mine --runner ray --address auto
 """
+
+_SHOWN = 20  # failures that are printed
 
 
 def score(
@@ -21,6 +30,11 @@ def score(
         Path | None,
         typer.Option("-o", "--output", metavar="DIR", help="The score table (scores/RECIPE if not given)."),
     ] = None,
+    runner: o.RunnerName = "local",
+    address: o.Address = None,
+    workers: o.Workers = None,
+    cpus: o.Cpus = 1.0,
+    gpus: o.Gpus = 0.0,
     json: o.Json = False,
 ) -> None:
     from rich.markup import escape
@@ -32,22 +46,24 @@ def score(
     from surecut.system.recipe import read_recipe
     from surecut.system.scoring import score as fill
 
+    runs_on = chosen_runner(runner, address, workers, cpus, gpus)
     system = read_recipe(recipe)
     folder = output or Path("scores") / recipe.stem
     try:
         with watching() as watch:
-            fill(system, folder, watch)
+            report = fill(system, folder, watch, runs_on)
     except KeyboardInterrupt:
         err.print("what is scored is kept: the same command goes on where it was", style="dim")
         raise
     meta = read_meta(folder)
     if json:
-        print_json({"table": str(folder), **meta})
+        print_json({"table": str(folder), **meta, "failures": [each.to_json() for each in report.failures]})
         return
     counts = f"{meta['queries']:,} queries, {meta['documents']:,} documents"
     out.print(f"[bold]{escape(meta['name'])}[/]: {counts}, in {escape(str(folder))}", soft_wrap=True)
-    for note in (*_left_out(meta), *system.reranker.notes()):
+    for note in (*_left_out(meta), *report.notes):
         err.print(note, style="dim", soft_wrap=True)
+    _print_failures(report.failures)
     if meta["quality"]:
         print_quality(meta["quality"])
         target = ""
@@ -65,6 +81,25 @@ def _left_out(meta: dict[str, Any]) -> list[str]:
     if meta["judged_queries_without_text"]:
         notes.append(f"{meta['judged_queries_without_text']:,} judged queries are not in the collection")
     return notes
+
+
+def _print_failures(failures: "Sequence[Failure]") -> None:
+    """What no score could be computed for, by id."""
+    from rich.markup import escape
+
+    from surecut.cli.printing import err
+
+    for each in failures[:_SHOWN]:
+        err.print(f"[yellow]failed:[/] {escape(str(each))}", soft_wrap=True)
+    if len(failures) > _SHOWN:
+        err.print(f"... and {len(failures) - _SHOWN:,} others, in the table's part-*.failed.json", style="yellow")
+    if failures:
+        err.print(
+            "pairs that failed have no reranker score: calibrate with --missing-reranker lowest, or mend the cause, "
+            "remove the part that a failed.json stands beside, and run the same command again",
+            style="dim",
+            soft_wrap=True,
+        )
 
 
 def print_quality(quality: dict[str, Any]) -> None:

@@ -15,7 +15,7 @@ from surecut.simulation import SYSTEMS
 from surecut.trials.methods import METHODS, contenders
 
 if TYPE_CHECKING:
-    from surecut.candidates import Candidates
+    from surecut.lists import Lists
     from surecut.trials.outcome import Trials
 
 HELP = f"""Repeated random splits: coverage and size of several methods, side by side on the same draws.
@@ -151,12 +151,14 @@ def trials(
     }
     methods = [named_method(each) for each in method or DEFAULT_METHODS]
     contenders(methods, common, grouped=groups is not None)  # a wrong word is refused before anything is read
-    reading = {"depth": depth, "missing_reranker": missing_reranker, "absent": absent, "groups": groups}
-    pools = _pools((retriever, reranker, qrels, table), (calibrate_on, test_on), (simulated, queries, seed), reading)
-    if method is None and not all(data.judged.any() for _, data in pools):
-        methods = [each for each in methods if each.name != "cec"]
-        err.print("cec is left out: without judgements there is nothing to fit its temperature on", style="dim")
+    reading: dict[str, Any] = {"depth": depth, "missing_reranker": missing_reranker, "absent": absent, "groups": groups}
+    given = (retriever, reranker, qrels, table)
     with watching() as watch:
+        reading["watch"] = watch
+        pools = _pools(given, (calibrate_on, test_on), (simulated, queries, seed), reading)
+        if method is None and not all(data.judged.any() for _, data in pools):
+            methods = [each for each in methods if each.name != "cec"]
+            err.print("cec is left out: without judgements there is nothing to fit its temperature on", style="dim")
         found = run_trials(
             pools[0][1],
             methods,
@@ -194,9 +196,9 @@ def _pools(
     domains: tuple[str | None, str | None],
     simulation: tuple[str | None, int | None, int],
     reading: dict[str, Any],
-) -> "list[tuple[str, Candidates]]":
+) -> "list[tuple[str, Lists]]":
     """What to draw from, by name: one source, or one to calibrate on and one to test on."""
-    from surecut.cli.loading import load_data, working
+    from surecut.cli.loading import open_data
     from surecut.simulation import simulate
 
     system, queries, seed = simulation
@@ -207,8 +209,8 @@ def _pools(
     if queries is not None and system is None:
         raise InputError("--queries is of the simulation: add --simulated NAME")
     if system is not None:
-        with working("simulating"):
-            data = simulate(system, _QUERIES if queries is None else queries, reading["depth"] or _DEPTH, seed)
+        reading["watch"].stage("simulating")
+        data = simulate(system, _QUERIES if queries is None else queries, reading["depth"] or _DEPTH, seed)
         return [(f"simulated {system}", data)]
     if domains[0] is not None and domains[1] is not None:
         if domains[0] == domains[1]:
@@ -216,9 +218,9 @@ def _pools(
         names = [_name(domains[0]), _name(domains[1])]
         if names[0] == names[1]:
             names = [domains[0], domains[1]]
-        tables = [load_data(None, None, None, each, **reading) for each in domains if each is not None]
+        tables = [open_data(None, None, None, each, **reading) for each in domains if each is not None]
         return list(zip(names, tables, strict=True))
-    return [(_name(given[3] or given[0] or ""), load_data(*given, **reading))]
+    return [(_name(given[3] or given[0] or ""), open_data(*given, **reading))]
 
 
 def _name(source: str) -> str:

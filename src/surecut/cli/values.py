@@ -7,6 +7,7 @@ from typing import Any
 
 from surecut.errors import InputError
 from surecut.registry import unknown
+from surecut.runners import LOCAL, RUNNERS, Runner
 from surecut.targets import Agreement, Target, agreement, at_least, max_drop
 from surecut.trials.methods import METHODS, Method
 
@@ -90,6 +91,21 @@ def chosen_confidence(text: str) -> float:
 
 def chosen_fusion(text: str) -> float | str:
     return text if text == "fit" else _number("--fusion", text)
+
+
+def chosen_runner(
+    name: str, address: str | None, workers: int | None = None, cpus: float = 1.0, gpus: float = 0.0
+) -> Runner:
+    """Who computes."""
+    if name not in RUNNERS:
+        raise InputError(unknown("runner", name, list(RUNNERS)))
+    if name == "ray":
+        from surecut.runners.ray import Ray
+
+        return Ray(address, workers, cpus, gpus)
+    if (address, workers, cpus, gpus) != (None, None, 1.0, 0.0):
+        raise InputError("--address, --workers, --cpus and --gpus are of a Ray cluster: add --runner ray")
+    return LOCAL
 
 
 def chosen_limit(option: str, text: str) -> float:

@@ -66,15 +66,17 @@ def verify(
     json: o.Json = False,
 ) -> None:
     from surecut import verifying
-    from surecut.cli.loading import load, load_data, refuse_two_pipes, working
+    from surecut.cli.loading import load, open_data, refuse_two_pipes
     from surecut.cli.printing import print_json
+    from surecut.cli.watching import watching
 
     refuse_two_pipes(certificate, retriever, reranker, qrels)
     loaded = load(certificate)
     reading: dict[str, Any] = {"missing_reranker": missing_reranker, "absent": absent, "groups": groups}
-    data = load_data(retriever, reranker, qrels, table, depth=depth, **reading)
-    tune = None if tune_table is None else load_data(None, None, None, tune_table, depth=depth)
-    with working("calibrating again"):
+    with watching() as watch:
+        data = open_data(retriever, reranker, qrels, table, depth=depth, watch=watch, **reading)
+        tune = None if tune_table is None else open_data(None, None, None, tune_table, depth=depth, watch=watch)
+        watch.stage("calibrating again")
         found = verifying.verify(
             loaded,
             data,

@@ -65,11 +65,8 @@ def watching() -> Iterator[Watch]:
     """Something to hand to long work: it shows on stderr how far that is."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
 
-    from surecut.cli.printing import err
+    from surecut.cli.printing import own_stderr
 
-    if not err.is_terminal:
-        yield _Lines(err)
-        return
     columns = (
         SpinnerColumn(),
         TextColumn("{task.description}"),
@@ -78,5 +75,9 @@ def watching() -> Iterator[Watch]:
         TextColumn("{task.fields[rate]}"),
         TimeRemainingColumn(elapsed_when_finished=True),
     )
-    with Progress(*columns, console=err, transient=True, speed_estimate_period=120) as progress:
-        yield _Bar(progress)
+    with own_stderr() as console:
+        if not console.is_terminal:
+            yield _Lines(console)
+            return
+        with Progress(*columns, console=console, transient=True, speed_estimate_period=120) as progress:
+            yield _Bar(progress)

@@ -1,12 +1,14 @@
 """Who does the work: threads of this process, or the nodes of a cluster. No result depends on it."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 from surecut.runners.threads import in_order
 
 T = TypeVar("T")
+Worker = Callable[[], Callable[[Any], T]]
+"""Makes ready (loads a model, maps an index), wherever it is called, and returns what then works on one item."""
 
 
 class Runner(Protocol):
@@ -14,6 +16,10 @@ class Runner(Protocol):
 
     def map(self, work: Callable[[Any], T], items: Iterable[Any]) -> Iterator[T]:
         """What `work` makes of each item, in their order; items are asked for only a little ahead of their turn."""
+        ...
+
+    def infer(self, worker: Worker[T], items: Sequence[Any]) -> Iterator[tuple[int, T]]:
+        """What workers that hold a model make of each item, with its place, in the order in which they are done."""
         ...
 
 
@@ -26,5 +32,24 @@ class Local:
     def map(self, work: Callable[[Any], T], items: Iterable[Any]) -> Iterator[T]:
         return in_order(work, items, self.jobs)
 
+    def infer(self, worker: Worker[T], items: Sequence[Any]) -> Iterator[tuple[int, T]]:
+        """One after the other: a model spreads its batches over the cores by itself."""
+        work = worker()
+        for place, item in enumerate(items):
+            yield place, work(item)
+
 
 LOCAL = Local()
+RUNNERS = ("local", "ray")
+"""Their names on the command line."""
+
+
+def in_turn(done: Iterable[tuple[int, T]]) -> Iterator[T]:
+    """What is done, in the order of the items: what comes too early waits."""
+    waiting: dict[int, T] = {}
+    turn = 0
+    for place, made in done:
+        waiting[place] = made
+        while turn in waiting:
+            yield waiting.pop(turn)
+            turn += 1

@@ -14,8 +14,14 @@ _SPARE = 1  # while one waits for the interpreter, no core is idle
 _AHEAD = 2  # items a thread that are waiting or done, beside the one it is at
 
 
+THREADS = "SURECUT_THREADS"
+"""The variable that says how many threads to use, where other work shares the processors."""
+
+
 def cores() -> int:
     """Processors this process may use."""
+    if (asked := os.environ.get(THREADS, "")).isdecimal():
+        return max(1, int(asked))
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

@@ -2,8 +2,10 @@
 
 import json
 import shutil
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,7 @@ from surecut.io.parquet import read_parquet
 from surecut.io.parquet_claims import NotParquet
 from surecut.io.plain_json import parse_json
 from surecut.io.table import UNFINISHED, as_parquet
+from surecut.system.isolating import Failure
 
 _ROWS_PER_PART = 1_000_000
 _QUERIES_PER_SEARCH = 128
@@ -111,11 +114,23 @@ class GrowingTable:
         for _, blocks in groupby(self.blocks, key=lambda block: block.start // _QUERIES_PER_SEARCH):
             yield list(blocks)
 
-    def write(self, block: Block, rows: pl.DataFrame) -> None:
-        """Keep a block; with the last one of a part, the part is made."""
+    def write(self, block: Block, rows: pl.DataFrame, failures: Sequence[Failure] = ()) -> None:
+        """Keep a block, in whatever order they come; with the last one of a part, the part is made."""
+        _keep_failures(_failed(self._block(block)), [each.to_json() for each in failures])
         write_atomically(self._block(block), as_parquet(rows))
-        if block == self._parts[block.part][-1]:
+        self._unwritten[block.part] -= 1
+        if not self._unwritten[block.part]:
             self._gather(block.part)
+
+    @cached_property
+    def _unwritten(self) -> Counter[int]:
+        """How many blocks each part still waits for, counted with the first one that is written."""
+        return Counter(block.part for block in self.missing())
+
+    def failures(self) -> list[Failure]:
+        """What could not be scored, in the order of the table."""
+        paths = [_failed(self._part(part)) for part in self._parts]
+        return [Failure(**each) for path in paths for each in _read_failures(path)]
 
     def gather(self) -> None:
         """Turn every whole set of blocks into a part."""
@@ -127,10 +142,13 @@ class GrowingTable:
         if not self._part(part).exists() and all(self._block(block).exists() for block in blocks):
             (self.folder / "candidates").mkdir(exist_ok=True)
             rows = pl.concat([self._read_block(block) for block in blocks])
+            failed = [each for block in blocks for each in _read_failures(_failed(self._block(block)))]
+            _keep_failures(_failed(self._part(part)), failed)
             write_atomically(self._part(part), as_parquet(rows))
         if self._part(part).exists():
             for block in blocks:
                 self._block(block).unlink(missing_ok=True)
+                _failed(self._block(block)).unlink(missing_ok=True)
 
     def _read_block(self, block: Block) -> pl.DataFrame:
         path = self._block(block)
@@ -176,6 +194,25 @@ class GrowingTable:
             f"{self.folder}: was begun with another {' and '.join(differs) or 'recipe'}; name another folder with -o, "
             "or remove this one"
         )
+
+
+def _failed(path: Path) -> Path:
+    """Where it is kept what could not be scored of a block or part."""
+    return path.with_suffix(".failed.json")
+
+
+def _keep_failures(path: Path, failures: Sequence[Mapping[str, Any]]) -> None:
+    if failures:
+        write_atomically(path, json.dumps(list(failures), indent=1, ensure_ascii=False) + "\n")
+    else:
+        path.unlink(missing_ok=True)
+
+
+def _read_failures(path: Path) -> list[dict[str, Any]]:
+    if not path.exists():
+        return []
+    found = parse_json(read_document(path, LARGEST_DESCRIPTION), path)
+    return found if isinstance(found, list) else []
 
 
 def _read(path: Path) -> dict[str, Any]:

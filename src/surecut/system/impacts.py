@@ -3,7 +3,7 @@
 The score of a document is the sum over the query's word pieces of weight in the query times weight in the document.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -13,7 +13,9 @@ import scipy.sparse as sp
 from surecut.arrays import Float32, Int32, Int64
 from surecut.candidates import offsets_of
 from surecut.kernels.impacts import add_impacts
-from surecut.system.models.sparse import SparseEncoder, Weights
+from surecut.runners import LOCAL, Runner
+from surecut.system.isolating import isolate, keep_reasons, read_reasons
+from surecut.system.models.sparse import SparseModel, Weights
 from surecut.system.texts import TextStore
 from surecut.system.topk import Hits, best
 from surecut.watching import SILENT, Watch
@@ -66,16 +68,50 @@ class ImpactIndex:
         return best(scores, tie_order, k, floor=0.0)
 
 
-def encode_documents(encoder: SparseEncoder, documents: TextStore, folder: Path, watch: Watch = SILENT) -> Weights:
+@dataclass(frozen=True)
+class _Weigher:
+    """Weighs blocks of documents, wherever it is."""
+
+    model: SparseModel
+    documents: Path
+
+    def __call__(self) -> "_Weighing":
+        return _Weighing(self.model, TextStore(self.documents))
+
+
+@dataclass(frozen=True, eq=False)
+class _Weighing:
+    model: SparseModel
+    documents: TextStore
+
+    def __call__(self, block: range) -> tuple[Weights, dict[int, str]]:
+        """A document that the model fails on has no weights, so that no query finds it."""
+
+        def weigh(places: Int64) -> list[Weights]:
+            texts = self.documents.texts.take(places + block.start)
+            return self.model.of_documents.documents(texts).one_by_one()
+
+        found = isolate(weigh, len(block))
+        nothing = Weights(np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0, np.float32))
+        weights = Weights.joined([found.made.get(place, nothing) for place in range(len(block))])
+        return weights, {block.start + place: reason for place, reason in found.reasons.items()}
+
+
+def encode_documents(
+    model: SparseModel, documents: TextStore, folder: Path, watch: Watch = SILENT, runner: Runner = LOCAL
+) -> Weights:
     """All documents' weights, block by block on disk, so that an interrupted encoding goes on where it was."""
     starts = range(0, len(documents), _BLOCK)
-    done = [start for start in starts if _block(folder, start).exists()]
-    watch.stage("weighing documents", len(documents), len(done) * _BLOCK)
-    for start in starts:
-        if not _block(folder, start).exists():
-            places = range(start, min(start + _BLOCK, len(documents)))
-            _write(_block(folder, start), encoder.documents(documents.texts.take(places)))
-            watch.advance(len(places))
+    missing = [start for start in starts if not _block(folder, start).exists()]
+    watch.stage("weighing documents", len(documents), (len(starts) - len(missing)) * _BLOCK)
+    blocks = [range(start, min(start + _BLOCK, len(documents))) for start in missing]
+    reasons = read_reasons(folder)
+    for place, (weights, failed) in runner.infer(_Weigher(replace(model), documents.folder), blocks):
+        if failed:
+            reasons |= failed
+            keep_reasons(folder, reasons)
+        _write(_block(folder, missing[place]), weights)
+        watch.advance(len(blocks[place]))
     return _together(folder, starts, len(documents))
 
 

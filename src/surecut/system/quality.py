@@ -64,5 +64,5 @@ def _judged(parts: Parts, qrels: pl.DataFrame) -> Iterator[Candidates]:
     for rows in parts():
         here = qrels.join(rows.select("query_id").unique(), on="query_id", how="semi")
         if here.height:
-            data = from_frame(rows, here)
+            data = from_frame(rows, here, missing_reranker="lowest")
             yield data.take(np.flatnonzero(data.judged))

@@ -75,6 +75,7 @@ class Ranker:
         self.notes = self._notes()
         ready(self.recipe.retriever, self.documents, watch)
         self.recipe.reranker.prepare(self.documents, watch)
+        self.recipe.reranker.load(self.documents)
         warm = -np.arange(self.certificate.depth, dtype=np.float32)
         self.certificate.keep(warm, any_system=True)  # loads the compiled code
 

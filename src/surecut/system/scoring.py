@@ -1,28 +1,33 @@
 """From a recipe to a score table: retrieve, rerank, write block by block, report."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import polars as pl
 
 from surecut.errors import InputError
+from surecut.runners import LOCAL, Runner
 from surecut.system.cache import cache_folder, digest, locked
 from surecut.system.collection import Queries
-from surecut.system.growing import GrowingTable
+from surecut.system.growing import Block, GrowingTable
+from surecut.system.isolating import Failure
 from surecut.system.quality import quality
 from surecut.system.recipe import Recipe, read_recipe
-from surecut.system.retrievers import ready
+from surecut.system.retrievers import indexed
 from surecut.system.runs import RunFile
+from surecut.system.scorer import Scorer, Task
 from surecut.system.texts import TextStore
-from surecut.system.topk import Hits
 from surecut.version import __version__
 from surecut.watching import SILENT, Watch
 
 
-def score(recipe: Recipe | str | Path, folder: str | Path, watch: Watch = SILENT) -> None:
+def score(recipe: Recipe | str | Path, folder: str | Path, watch: Watch = SILENT, runner: Runner = LOCAL) -> "Report":
     """Fill a score table by a recipe; one that was interrupted goes on where it was.
+
+    What a model fails on does not stop the others: such a pair has no reranker score in the table, and what could not
+    be scored is named in the report and in files `part-*.failed.json` beside the parts.
 
     >>> score("recipe.toml", "scores/mine")  # doctest: +SKIP
 
@@ -30,6 +35,7 @@ def score(recipe: Recipe | str | Path, folder: str | Path, watch: Watch = SILENT
         recipe: The system: its collection, retriever and reranker, or the file that describes it.
         folder: Where the table is made; one begun with another recipe is refused.
         watch: Hears of the progress.
+        runner: Who computes: this machine, or a `Ray` cluster. No score depends on it.
     """
     recipe = recipe if isinstance(recipe, Recipe) else read_recipe(recipe)
     folder = Path(folder)
@@ -41,23 +47,33 @@ def score(recipe: Recipe | str | Path, folder: str | Path, watch: Watch = SILENT
         raise InputError(f"{error.filename or folder}: cannot be written ({error.strerror or error})") from None
     try:
         with locked(lock, busy=f"{folder}: another surecut score is writing this table"):
-            _score(recipe, folder, watch)
+            return _score(recipe, folder, watch, runner)
     except OSError as error:
         raise InputError(f"{error.filename or folder}: {error.strerror or error}") from None
 
 
-def _score(recipe: Recipe, folder: Path, watch: Watch) -> None:
+@dataclass(frozen=True)
+class Report:
+    """What a user should know of the scores: notes, and what models failed on."""
+
+    notes: Sequence[str]
+    failures: Sequence[Failure]
+
+
+def _score(recipe: Recipe, folder: Path, watch: Watch, runner: Runner) -> Report:
     queries, documents = recipe.collection.queries, _documents(recipe, watch)
     recipe.reranker.refuse_queries(queries)
     _refuse_other_judgements(recipe, documents)
     plan = _plan(recipe, queries, documents)
     table = GrowingTable(folder, plan, len(queries), recipe.depth, recipe.reranker.pairs_per_block)
     table.open()
+    cut, unencoded = 0, list[Failure]()
     if not table.finished:
-        _fill(table, recipe, queries, documents, watch)
+        cut, unencoded = _fill(table, recipe, queries, documents, watch, runner)
     if not table.finished or _described_otherwise(table, recipe, queries):
         _finish(table, recipe, queries, documents)
     table.tidy()
+    return Report(recipe.reranker.notes(cut), [*unencoded, *table.failures()])
 
 
 def _documents(recipe: Recipe, watch: Watch) -> TextStore:
@@ -88,36 +104,34 @@ def _plan(recipe: Recipe, queries: Queries, documents: TextStore) -> dict[str, A
     }
 
 
-def _fill(table: GrowingTable, recipe: Recipe, queries: Queries, documents: TextStore, watch: Watch) -> None:
-    missing = set(table.missing())
+def _fill(
+    table: GrowingTable, recipe: Recipe, queries: Queries, documents: TextStore, watch: Watch, runner: Runner
+) -> tuple[int, list[Failure]]:
+    """Score what is missing; returned is how many documents had to be cut, and which could not be indexed."""
+    missing = table.missing()
+    cut, unencoded = 0, list[Failure]()
     if missing:
-        ready(recipe.retriever, documents, watch)
-        recipe.reranker.prepare(documents, watch)
-    watch.stage("scoring queries", len(queries), len(queries) - sum(block.end - block.start for block in missing))
-    for blocks in table.searched_together():
-        if wanted := [block for block in blocks if block in missing]:
-            start = blocks[0].start
-            hits = recipe.retriever.search(queries[start : blocks[-1].end], recipe.depth)
-            for block in wanted:
-                found = hits[block.start - start : block.end - start]
-                rows = _rows(recipe, queries[block.start : block.end], found, documents)
-                table.write(block, rows)
-                watch.advance(block.end - block.start, rows.height)
+        index = indexed(recipe.retriever, documents, watch, runner)
+        unencoded = recipe.retriever.failures(documents, index)
+        recipe.reranker.prepare(documents, watch, runner)
+        watch.stage("scoring queries", len(queries), len(queries) - sum(block.end - block.start for block in missing))
+        scorer = Scorer.of(recipe.retriever, recipe.reranker, documents, index, recipe.depth)
+        for place, scored in runner.infer(scorer, list(_tasks(table, missing, queries))):
+            table.write(missing[place], scored.rows, scored.failures)
+            cut += scored.cut
+            watch.advance(missing[place].end - missing[place].start, scored.rows.height)
     table.gather()
+    return cut, unencoded
 
 
-def _rows(recipe: Recipe, queries: Queries, hits: Sequence[Hits], documents: TextStore) -> pl.DataFrame:
-    """query_id doc_id retriever reranker of some queries, in retriever order."""
-    scores = recipe.reranker.rerank(queries, hits, documents)
-    lengths = [each.documents.size for each in hits]
-    return pl.DataFrame(
-        {
-            "query_id": pl.Series(list(queries.ids), dtype=pl.String).gather(np.repeat(np.arange(len(hits)), lengths)),
-            "doc_id": pl.Series(documents.ids.take(np.concatenate([each.documents for each in hits])), dtype=pl.String),
-            "retriever": np.concatenate([each.scores for each in hits]).astype(np.float32),
-            "reranker": np.concatenate(scores).astype(np.float64),
-        }
-    )
+def _tasks(table: GrowingTable, missing: Sequence[Block], queries: Queries) -> Iterator[Task]:
+    wanted = set(missing)
+    for blocks in table.searched_together():
+        start = blocks[0].start
+        group = queries[start : blocks[-1].end]
+        for block in blocks:
+            if block in wanted:
+                yield Task(tuple(group.ids), tuple(group.texts), block.start - start, block.end - start)
 
 
 def _described_otherwise(table: GrowingTable, recipe: Recipe, queries: Queries) -> bool:
@@ -155,6 +169,7 @@ def _finish(table: GrowingTable, recipe: Recipe, queries: Queries, documents: Te
             "documents": len(documents),
             "fingerprints": {part: table.plan[part] for part in ("retriever", "reranker", "documents", "queries")},
             "judgements": _hash(qrels),
+            **({"failed": len(failures)} if (failures := table.failures()) else {}),
             "quality": quality(table.rows, qrels, recipe.fusion),
         },
     )

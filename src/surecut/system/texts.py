@@ -57,6 +57,7 @@ class TextStore:
     """The documents of a collection, found by number."""
 
     def __init__(self, folder: Path) -> None:
+        self.folder = folder
         facts = json.loads((folder / "store.json").read_text())
         self.fingerprint = str(facts["fingerprint"])
         self.ids = Strings(folder / "ids")

@@ -1,14 +1,17 @@
 """Every document's vector on disk: encoded once, block by block, an interrupted encoding goes on where it was."""
 
 import json
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
-from surecut.arrays import Float32, Int64
-from surecut.errors import InputError
+from surecut.arrays import Array, Float32, Int64
+from surecut.errors import InputError, Unscorable
 from surecut.files import write_atomically
+from surecut.runners import LOCAL, Runner, in_turn
 from surecut.system.cache import built, digest, intact
+from surecut.system.isolating import Isolated, isolate, keep_reasons, read_reasons
 from surecut.system.models.encoder import BiEncoder
 from surecut.system.texts import TextStore
 from surecut.watching import SILENT, Watch
@@ -18,16 +21,36 @@ _BLOCK = 512
 _FILE, _SHAPE = "vectors.f32", "shape.json"
 
 
-def document_vectors(encoder: BiEncoder, documents: TextStore, watch: Watch = SILENT) -> Float32:
-    """One row a document, memory-mapped."""
+@dataclass(frozen=True, eq=False)
+class Vectors:
+    """One row a document, memory-mapped; those of documents that the encoder failed on are zeros."""
+
+    rows: Float32
+    reasons: dict[int, str]  # by document, of those that failed
+
+    @property
+    def failed(self) -> Int64:
+        return np.array(sorted(self.reasons), dtype=np.int64)
+
+    def refuse(self, numbers: Int64, documents: TextStore) -> None:
+        """Say that one of these documents has no vector."""
+        lost = numbers[np.isin(numbers, self.failed)] if self.reasons else numbers[:0]
+        if lost.size:
+            raise Unscorable(f"document '{documents.ids[int(lost[0])]}' has no vector: {self.reasons[int(lost[0])]}")
+
+
+def document_vectors(
+    encoder: BiEncoder, documents: TextStore, watch: Watch = SILENT, runner: Runner = LOCAL
+) -> Vectors:
+    """The vectors of all documents, encoded if they are not there."""
 
     def build(folder: Path) -> None:
-        _encode(encoder, documents, folder, watch)
+        _encode(encoder, documents, folder, watch, runner)
 
     folder = built("vectors", digest(_FORMAT, encoder.document_fingerprint, documents.fingerprint), build)
     with intact(folder):
-        vectors = _open(folder, len(documents))
-    _refuse_other_width(encoder, vectors.shape[1])
+        vectors = Vectors(_open(folder, len(documents)), read_reasons(folder))
+    _refuse_other_width(encoder, vectors.rows.shape[1])
     return vectors
 
 
@@ -37,22 +60,57 @@ def inner_products(vectors: Float32, numbers: Int64, query: Float32) -> Float32:
     return products
 
 
-def _encode(encoder: BiEncoder, documents: TextStore, folder: Path, watch: Watch) -> None:
-    done = _encoded(folder)
+@dataclass(frozen=True)
+class _Encoder:
+    """Encodes blocks of documents, wherever it is."""
+
+    encoder: BiEncoder
+    documents: Path
+
+    def __call__(self) -> "_Encoding":
+        return _Encoding(self.encoder, TextStore(self.documents))
+
+
+@dataclass(frozen=True, eq=False)
+class _Encoding:
+    encoder: BiEncoder
+    documents: TextStore
+
+    def __call__(self, block: range) -> Isolated[Array]:
+        def encode(places: Int64) -> list[Array]:
+            texts = self.documents.texts.take(places + block.start)
+            return list(np.ascontiguousarray(self.encoder.documents(texts), dtype=np.float32))
+
+        return isolate(encode, len(block))
+
+
+def _encode(encoder: BiEncoder, documents: TextStore, folder: Path, watch: Watch, runner: Runner) -> None:
+    done, reasons = _encoded(folder), read_reasons(folder)
     watch.stage("encoding documents", len(documents), done)
+    blocks = [range(start, min(start + _BLOCK, len(documents))) for start in range(done, len(documents), _BLOCK)]
     with (folder / _FILE).open("r+b" if done else "wb") as file:
         if done:
             file.seek(done * _width(folder) * 4)
             file.truncate()
-        for start in range(done, len(documents), _BLOCK):
-            places = range(start, min(start + _BLOCK, len(documents)))
-            vectors = np.ascontiguousarray(encoder.documents(documents.texts.take(places)), dtype=np.float32)
-            if start == 0:
-                _refuse_other_width(encoder, vectors.shape[1])
-                write_atomically(folder / _SHAPE, json.dumps({"width": vectors.shape[1]}))
-            file.write(vectors.tobytes())
+        worker = _Encoder(replace(encoder), documents.folder)
+        for block, encoded in zip(blocks, in_turn(runner.infer(worker, blocks)), strict=True):
+            if block.start == 0:
+                width = next(iter(encoded.made.values())).size
+                _refuse_other_width(encoder, width)
+                write_atomically(folder / _SHAPE, json.dumps({"width": width}))
+            if encoded.reasons:
+                reasons |= {block.start + place: reason for place, reason in encoded.reasons.items()}
+                keep_reasons(folder, reasons)
+            file.write(_rows(encoded, len(block), _width(folder)).tobytes())
             file.flush()
-            watch.advance(len(places))
+            watch.advance(len(block))
+
+
+def _rows(encoded: Isolated[Array], count: int, width: int) -> Float32:
+    rows = np.zeros((count, width), dtype=np.float32)
+    for place, vector in encoded.made.items():
+        rows[place] = vector
+    return rows
 
 
 def _refuse_other_width(encoder: BiEncoder, width: int) -> None:

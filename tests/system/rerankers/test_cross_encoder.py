@@ -113,7 +113,7 @@ def test_only_the_document_is_cut(models, tmp_path):
     model = CrossEncoder(str(models.cross), max_length=12)
     ((cut, short),) = model.rerank(Queries(["q"], [query]), both, documents)
     assert cut == short
-    assert model.notes() == ["1 pairs had more than 12 tokens: their documents were cut"]
+    assert model.notes(model.cut) == ["1 pairs had more than 12 tokens: their documents were cut"]
 
 
 def test_long_documents_may_be_refused(models, documents, hits):

@@ -16,7 +16,8 @@ def dense(models):
 
 
 def all_products(retriever, collection):
-    return retriever.queries(collection.queries.texts) @ np.asarray(document_vectors(retriever, collection.documents)).T
+    vectors = np.asarray(document_vectors(retriever, collection.documents).rows)
+    return retriever.queries(collection.queries.texts) @ vectors.T
 
 
 @pytest.mark.parametrize("normalise", [True, False])

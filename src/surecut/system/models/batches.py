@@ -1,6 +1,5 @@
 """Texts through a model: grouped by length, spread over the cores, handed back in the order they came."""
 
-import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Protocol
@@ -19,11 +18,6 @@ class Model(Protocol):
     workers: int
 
     def __call__(self, batch: Batch) -> Array: ...
-
-
-def cores() -> int:
-    """Processors this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def refuse_batch_size(size: int | None) -> None:

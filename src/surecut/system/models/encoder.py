@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from surecut.arrays import Array, Float32
-from surecut.errors import InputError
+from surecut.errors import InputError, Unscorable
 from surecut.extras import needed
 from surecut.system.cache import digest
 from surecut.system.models.batches import Model, refuse_batch_size, run
@@ -116,7 +116,7 @@ class TextEncoder:
         """One vector a text."""
         vectors = self._encode(texts).astype(np.float32)
         if not np.isfinite(vectors).all():
-            raise InputError(f"{self._files.folder}: gave a vector that holds no numbers")
+            raise Unscorable(f"{self._files.folder}: gave a vector that holds no numbers")
         if self.normalise:
             vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), np.float32(1e-12))
         return vectors

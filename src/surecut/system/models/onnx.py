@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from surecut.arrays import Array
-from surecut.errors import InputError
+from surecut.errors import InputError, Unscorable
 from surecut.extras import needed
-from surecut.system.models.batches import cores
+from surecut.runners.threads import cores
 from surecut.system.models.tokens import Batch
 
 _SCALES_OVER_BATCH = (b"DynamicQuantizeLinear", b"DynamicQuantizeMatMul", b"DynamicQuantizeLSTM")
@@ -45,5 +45,5 @@ class OnnxModel:
         try:
             result: Array = self._session.run(self._outputs[:1], inputs)[0]
         except Exception as error:  # the runtime's errors share no base of their own
-            raise InputError(f"{self._path}: cannot read these tokens ({str(error).splitlines()[0]})") from None
+            raise Unscorable(f"{self._path}: cannot read these tokens ({str(error).splitlines()[0]})") from None
         return result

@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import ClassVar, Literal
 
 import numpy as np
 
 from surecut.arrays import Array, Float32, Int32, Int64
-from surecut.errors import InputError
+from surecut.errors import Unscorable
 from surecut.system.cache import digest
 from surecut.system.models.batches import Model, refuse_batch_size, run
 from surecut.system.models.folder import ModelFiles, find_model
@@ -25,6 +26,21 @@ class Weights:
     ends: Int64
     terms: Int32
     weights: Float32
+
+    @classmethod
+    def joined(cls, parts: "Sequence[Weights]") -> "Weights":
+        """Texts of several parts, one after the other."""
+        counts = np.concatenate([np.diff(part.ends, prepend=0) for part in parts])
+        terms, weights = (np.concatenate([getattr(part, each) for part in parts]) for each in ("terms", "weights"))
+        return cls(np.cumsum(counts), terms, weights)
+
+    def one_by_one(self) -> "list[Weights]":
+        """Each text for itself."""
+        borders = [0, *self.ends.tolist()]
+        return [
+            Weights(np.array([high - low]), self.terms[low:high], self.weights[low:high])
+            for low, high in pairwise(borders)
+        ]
 
 
 @dataclass
@@ -83,7 +99,7 @@ class SparseEncoder:
         tokens = self.tokenizer.texts(texts)
         rows = run(self._network, tokens, self._finish)
         if not np.isfinite(rows).all():
-            raise InputError(f"{self._files.folder}: gave a weight that is not a number")
+            raise Unscorable(f"{self._files.folder}: gave a weight that is not a number")
         if self.kind == "unicoil":
             return _joined(tokens, rows, self._special, join)
         return _nonzero(rows, self._special)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from surecut.arrays import Array
-from surecut.errors import InputError
+from surecut.errors import InputError, Unscorable
 from surecut.extras import needed
 from surecut.system.models.folder import read_json
 from surecut.system.models.tokens import Batch
@@ -53,7 +53,7 @@ def explained(folder: Path) -> Iterator[None]:
         yield
     except (RuntimeError, IndexError, ValueError) as error:  # out of memory is a RuntimeError too
         reason = (str(error).splitlines() or [type(error).__name__])[0]
-        raise InputError(f"{folder}: failed on a batch ({reason}); if memory is short, lower batch_size") from None
+        raise Unscorable(f"{folder}: failed on a batch ({reason}); if memory is short, lower batch_size") from None
 
 
 def placed(module: Any, device: str | None) -> tuple[str, Any]:

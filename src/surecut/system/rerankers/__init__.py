@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from surecut.arrays import Float64
+from surecut.runners import LOCAL, Runner
 from surecut.system.collection import Queries
 from surecut.system.rerankers.bi_encoder import BiEncoderReranker
 from surecut.system.rerankers.cross_encoder import CrossEncoder
@@ -28,16 +29,23 @@ class Reranker(Protocol):
         """Say no to queries that cannot be scored, before anything is computed."""
         ...
 
-    def prepare(self, documents: TextStore, watch: Watch = SILENT) -> None:
-        """Whatever is done once for all documents."""
+    cut: int
+    """So many documents were longer than the model takes, and were cut."""
+
+    def prepare(self, documents: TextStore, watch: Watch = SILENT, runner: Runner = LOCAL) -> None:
+        """Whatever is done once for all documents, and kept."""
+        ...
+
+    def load(self, documents: TextStore) -> None:
+        """Take up what scoring needs."""
         ...
 
     def rerank(self, queries: Queries, hits: Sequence[Hits], documents: TextStore) -> list[Float64]:
         """A score for each candidate of each query, in the order given."""
         ...
 
-    def notes(self) -> list[str]:
-        """What a user should know of the scores given so far."""
+    def notes(self, cut: int) -> list[str]:
+        """What a user should know of scores for which so many documents were cut."""
         ...
 
 

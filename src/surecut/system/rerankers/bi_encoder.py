@@ -5,13 +5,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from surecut.arrays import Float32, Float64
+from surecut.arrays import Float64
+from surecut.runners import LOCAL, Runner
 from surecut.system.cache import digest
 from surecut.system.collection import Queries
 from surecut.system.models.encoder import BiEncoder
 from surecut.system.texts import TextStore
 from surecut.system.topk import Hits
-from surecut.system.vectors import document_vectors, inner_products
+from surecut.system.vectors import Vectors, document_vectors, inner_products
 from surecut.watching import SILENT, Watch
 
 
@@ -20,7 +21,8 @@ class BiEncoderReranker(BiEncoder):
     """Cheap where the documents' vectors are there already."""
 
     pairs_per_block: int = field(default=100_000, init=False, repr=False)
-    _vectors: Float32 | None = field(default=None, init=False, repr=False)
+    cut: int = field(default=0, init=False, repr=False)
+    _vectors: Vectors | None = field(default=None, init=False, repr=False)
 
     @property
     def fingerprint(self) -> str:
@@ -29,17 +31,22 @@ class BiEncoderReranker(BiEncoder):
     def refuse_queries(self, queries: Queries) -> None:
         """Every query can be scored."""
 
-    def prepare(self, documents: TextStore, watch: Watch = SILENT) -> None:
-        self._vectors = document_vectors(self, documents, watch)
+    def prepare(self, documents: TextStore, watch: Watch = SILENT, runner: Runner = LOCAL) -> None:
+        document_vectors(self, documents, watch, runner)
+
+    def load(self, documents: TextStore) -> None:
+        self._vectors = document_vectors(self, documents)
         self.load_models()
 
-    def notes(self) -> list[str]:
+    def notes(self, cut: int) -> list[str]:
         return []
 
     def rerank(self, queries: Queries, hits: Sequence[Hits], documents: TextStore) -> list[Float64]:
         assert self._vectors is not None
-        vectors = self.queries(queries.texts)
+        for each in hits:
+            self._vectors.refuse(each.documents, documents)
+        rows, vectors = self._vectors.rows, self.queries(queries.texts)
         return [
-            inner_products(self._vectors, each.documents, vector).astype(np.float64)
+            inner_products(rows, each.documents, vector).astype(np.float64)
             for each, vector in zip(hits, vectors, strict=True)
         ]

@@ -8,7 +8,8 @@ from typing import Literal
 import numpy as np
 
 from surecut.arrays import Array, Float64
-from surecut.errors import InputError
+from surecut.errors import InputError, Unscorable
+from surecut.runners import LOCAL, Runner
 from surecut.system.cache import digest
 from surecut.system.collection import Queries
 from surecut.system.models.batches import Model, refuse_batch_size, run
@@ -39,7 +40,7 @@ class CrossEncoder:
     device: str | None = None
     long_documents: Literal["cut", "refuse"] = "cut"
     pairs_per_block: int = field(default=500, init=False, repr=False)
-    _cut: int = field(default=0, init=False, repr=False)
+    cut: int = field(default=0, init=False, repr=False)
 
     def __post_init__(self) -> None:
         refuse_batch_size(self.batch_size)
@@ -54,11 +55,11 @@ class CrossEncoder:
         """Only documents are cut, so a query must leave room for one."""
         self._tokenizer.refuse_long_queries(queries.texts)
 
-    def prepare(self, documents: TextStore, watch: Watch = SILENT) -> None:
-        self.load()
+    def prepare(self, documents: TextStore, watch: Watch = SILENT, runner: Runner = LOCAL) -> None:
+        """Nothing is computed of documents alone."""
 
-    def load(self) -> None:
-        """Load the model."""
+    def load(self, documents: TextStore | None = None) -> None:
+        """Load the model, whatever the documents are."""
         _ = self._network
 
     def rerank(self, queries: Queries, hits: Sequence[Hits], documents: TextStore) -> list[Float64]:
@@ -81,13 +82,13 @@ class CrossEncoder:
         self._note_long(tokens, name)
         scores = run(self._network, tokens, self._finish)
         if not np.isfinite(scores).all():
-            raise InputError(f"{self.model}: gave a score that is not a number")
+            raise Unscorable(f"{self.model}: gave a score that is not a number")
         return scores
 
-    def notes(self) -> list[str]:
-        if not self._cut:
+    def notes(self, cut: int) -> list[str]:
+        if not cut:
             return []
-        return [f"{self._cut:,} pairs had more than {self._tokenizer.max_length} tokens: their documents were cut"]
+        return [f"{cut:,} pairs had more than {self._tokenizer.max_length} tokens: their documents were cut"]
 
     def _note_long(self, tokens: Tokens, name: Callable[[int], str]) -> None:
         cut = tokens.cut
@@ -96,7 +97,7 @@ class CrossEncoder:
                 f"document '{name(cut[0])}' and its query have more than the {self._tokenizer.max_length} tokens that "
                 'the model takes; long_documents = "cut" cuts it there'
             )
-        self._cut += len(cut)
+        self.cut += len(cut)
 
     @cached_property
     def _network(self) -> Model:

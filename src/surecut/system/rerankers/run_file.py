@@ -7,6 +7,7 @@ import numpy as np
 
 from surecut.arrays import Float64, Int64
 from surecut.errors import InputError
+from surecut.runners import LOCAL, Runner
 from surecut.system.collection import Queries
 from surecut.system.runs import RunFile
 from surecut.system.texts import TextStore
@@ -19,15 +20,18 @@ class RunReranker(RunFile):
     """Looks every candidate's score up."""
 
     pairs_per_block: int = field(default=1_000_000, init=False, repr=False)
+    cut: int = field(default=0, init=False, repr=False)
 
     def refuse_queries(self, queries: Queries) -> None:
         """Every query can be scored."""
 
-    def prepare(self, documents: TextStore, watch: Watch = SILENT) -> None:
-        watch.stage("reading the reranker's run")
+    def prepare(self, documents: TextStore, watch: Watch = SILENT, runner: Runner = LOCAL) -> None:
+        """Nothing is computed of documents alone."""
+
+    def load(self, documents: TextStore) -> None:
         self.read(documents)
 
-    def notes(self) -> list[str]:
+    def notes(self, cut: int) -> list[str]:
         return []
 
     def rerank(self, queries: Queries, hits: Sequence[Hits], documents: TextStore) -> list[Float64]:

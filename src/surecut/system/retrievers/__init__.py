@@ -6,8 +6,10 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Protocol
 
+from surecut.runners import LOCAL, Runner
 from surecut.system.cache import built, digest, intact
 from surecut.system.collection import Queries
+from surecut.system.isolating import Failure
 from surecut.system.retrievers.bm25 import BM25
 from surecut.system.retrievers.dense import Dense
 from surecut.system.retrievers.run_file import RunRetriever
@@ -25,8 +27,12 @@ class Retriever(Protocol):
         """A hash over everything that its scores depend on, but the documents."""
         ...
 
-    def index(self, documents: TextStore, folder: Path, watch: Watch = SILENT) -> None:
+    def index(self, documents: TextStore, folder: Path, watch: Watch = SILENT, runner: Runner = LOCAL) -> None:
         """Index the documents and save the index in a folder; what an interrupted call left there may be used."""
+        ...
+
+    def failures(self, documents: TextStore, folder: Path) -> list[Failure]:
+        """Documents that could not be indexed, and are never found."""
         ...
 
     def load(self, folder: Path, documents: TextStore) -> None:
@@ -50,14 +56,22 @@ RETRIEVERS: Mapping[str, type] = {
 _FORMAT = 1  # of the indexes on disk
 
 
-def ready(retriever: Retriever, documents: TextStore, watch: Watch = SILENT) -> None:
-    """Index the documents, or load the index that was made of them before."""
+def indexed(retriever: Retriever, documents: TextStore, watch: Watch = SILENT, runner: Runner = LOCAL) -> Path:
+    """The folder of the index, which is made if it is not there."""
 
     def build(folder: Path) -> None:
-        retriever.index(documents, folder, watch)
+        retriever.index(documents, folder, watch, runner)
 
-    key = digest(_FORMAT, _libraries(), retriever.fingerprint, documents.fingerprint)
-    folder = built("indexes", key, build)
+    return built("indexes", digest(_FORMAT, _libraries(), retriever.fingerprint, documents.fingerprint), build)
+
+
+def ready(retriever: Retriever, documents: TextStore, watch: Watch = SILENT) -> None:
+    """Index the documents, or load the index that was made of them before."""
+    take_up(retriever, indexed(retriever, documents, watch), documents)
+
+
+def take_up(retriever: Retriever, folder: Path, documents: TextStore) -> None:
+    """Load an index that is there; one that is damaged is named."""
     with intact(folder):
         retriever.load(folder, documents)
 

@@ -11,8 +11,10 @@ import numpy as np
 from surecut.arrays import Int32, Int64
 from surecut.errors import InputError
 from surecut.extras import needed
+from surecut.runners import LOCAL, Runner
 from surecut.system.cache import digest
 from surecut.system.collection import Queries
+from surecut.system.isolating import Failure
 from surecut.system.texts import TextStore
 from surecut.system.topk import Hits, best
 from surecut.watching import SILENT, Watch
@@ -42,7 +44,7 @@ class BM25:
     def fingerprint(self) -> str:
         return digest("bm25", "lucene", self.k1, self.b, self.stemmer, self.stopwords)
 
-    def index(self, documents: TextStore, folder: Path, watch: Watch = SILENT) -> None:
+    def index(self, documents: TextStore, folder: Path, watch: Watch = SILENT, runner: Runner = LOCAL) -> None:
         """The texts are streamed once; what stays in memory is a number a word."""
         bm25s = needed("bm25s", "bm25")
         watch.stage("indexing documents", len(documents))
@@ -52,6 +54,9 @@ class BM25:
         index.index(bm25s.tokenization.Tokenized(ids, words.get_vocab_dict()), show_progress=False)
         index.save(folder, show_progress=False)
         words.save_vocab(str(folder))
+
+    def failures(self, documents: TextStore, folder: Path) -> list[Failure]:
+        return []
 
     def load(self, folder: Path, documents: TextStore) -> None:
         self._index = needed("bm25s", "bm25").BM25.load(folder, mmap=True)

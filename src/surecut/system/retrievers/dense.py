@@ -9,9 +9,11 @@ import numpy as np
 from surecut.arrays import Float32, Int32, Int64
 from surecut.errors import InputError
 from surecut.extras import needed
+from surecut.runners import LOCAL, Runner
+from surecut.runners.threads import cores
 from surecut.system.cache import digest
 from surecut.system.collection import Queries
-from surecut.system.models.batches import cores
+from surecut.system.isolating import Failure, failed_documents
 from surecut.system.models.encoder import BiEncoder
 from surecut.system.texts import TextStore
 from surecut.system.topk import Hits, best, ranked
@@ -33,6 +35,7 @@ class Dense(BiEncoder):
     ef_construction: int = 200  # HNSW: candidates while building
     ef_search: int = 1200  # HNSW: candidates while searching; at least the depth
     _vectors: Float32 | None = field(default=None, init=False, repr=False)
+    _failed: Int64 = field(default_factory=lambda: np.empty(0, np.int64), init=False, repr=False)
     _graph: Any = field(default=None, init=False, repr=False)
     _ties: Int32 | None = field(default=None, init=False, repr=False)
 
@@ -46,9 +49,9 @@ class Dense(BiEncoder):
         graph = [self.neighbours, self.ef_construction, self.ef_search] if self.search_by == "hnsw" else []
         return digest("dense", self.encoder_fingerprint, self.search_by, graph)
 
-    def index(self, documents: TextStore, folder: Path, watch: Watch = SILENT) -> None:
+    def index(self, documents: TextStore, folder: Path, watch: Watch = SILENT, runner: Runner = LOCAL) -> None:
         """Encode the documents (vectors are shared with whoever uses the same encoder), then link them if asked."""
-        vectors = document_vectors(self, documents, watch)
+        vectors = document_vectors(self, documents, watch, runner).rows
         if self.search_by == "hnsw":
             graph = self._linked(vectors, watch)
             try:
@@ -71,9 +74,13 @@ class Dense(BiEncoder):
             faiss.omp_set_num_threads(cores())
         return graph
 
+    def failures(self, documents: TextStore, folder: Path) -> list[Failure]:
+        return failed_documents(document_vectors(self, documents).reasons, documents)
+
     def load(self, folder: Path, documents: TextStore) -> None:
         self._ties = documents.tie_order
-        self._vectors = document_vectors(self, documents)
+        vectors = document_vectors(self, documents)
+        self._vectors, self._failed = vectors.rows, vectors.failed
         self.load_models()
         if self.search_by == "hnsw":
             faiss = needed("faiss", "faiss")
@@ -85,9 +92,14 @@ class Dense(BiEncoder):
         if self.search_by == "hnsw" and k > self.ef_search:
             raise InputError(f"ef_search = {self.ef_search} must be at least the depth, {k}")
         vectors = self.queries(queries.texts)
-        wanted = min(k + _SPARE, len(self._vectors))
+        wanted = min(k + _SPARE + self._failed.size, len(self._vectors))
         found = self._in_graph(vectors, wanted) if self.search_by == "hnsw" else self._in_all(vectors, wanted)
-        return [self._best(numbers[numbers >= 0], vector, k) for numbers, vector in zip(found, vectors, strict=True)]
+        return [self._best(self._usable(numbers), vector, k) for numbers, vector in zip(found, vectors, strict=True)]
+
+    def _usable(self, numbers: Int64) -> Int64:
+        """Found documents, but for those that have no vector."""
+        found = numbers[numbers >= 0]
+        return found[~np.isin(found, self._failed)] if self._failed.size else found
 
     def _best(self, numbers: Int64, query: Float32, k: int) -> Hits:
         assert self._ties is not None
@@ -105,6 +117,7 @@ class Dense(BiEncoder):
         size = len(self._vectors)
         pieces = (np.arange(start, min(start + _PIECE, size)) for start in range(0, size, _PIECE))
         scores = np.concatenate([inner_products(self._vectors, piece, query) for piece in pieces])
+        scores[self._failed] = -np.inf
         return best(scores, self._ties, k)
 
     def _in_graph(self, vectors: Float32, k: int) -> Int64:

@@ -6,7 +6,9 @@ from pathlib import Path
 import numpy as np
 
 from surecut.arrays import Int32
+from surecut.runners import LOCAL, Runner
 from surecut.system.collection import Queries
+from surecut.system.isolating import Failure
 from surecut.system.runs import RunFile
 from surecut.system.texts import TextStore
 from surecut.system.topk import Hits, ranked
@@ -19,8 +21,11 @@ class RunRetriever(RunFile):
 
     _ties: Int32 | None = field(default=None, init=False, repr=False)
 
-    def index(self, documents: TextStore, folder: Path, watch: Watch = SILENT) -> None:
+    def index(self, documents: TextStore, folder: Path, watch: Watch = SILENT, runner: Runner = LOCAL) -> None:
         """Nothing to index."""
+
+    def failures(self, documents: TextStore, folder: Path) -> list[Failure]:
+        return []
 
     def load(self, folder: Path, documents: TextStore) -> None:
         self._ties = documents.tie_order

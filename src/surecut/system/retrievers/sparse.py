@@ -6,9 +6,11 @@ from pathlib import Path
 from typing import ClassVar
 
 from surecut.arrays import Int32
+from surecut.runners import LOCAL, Runner
 from surecut.system.cache import digest
 from surecut.system.collection import Queries
 from surecut.system.impacts import ImpactIndex, encode_documents, forget_blocks
+from surecut.system.isolating import Failure, failed_documents, read_reasons
 from surecut.system.models.sparse import Kind, SparseModel
 from surecut.system.texts import TextStore
 from surecut.system.topk import Hits
@@ -26,8 +28,11 @@ class Sparse(SparseModel):
     def fingerprint(self) -> str:
         return digest("sparse", self.of_documents.fingerprint, self.of_queries.fingerprint)
 
-    def index(self, documents: TextStore, folder: Path, watch: Watch = SILENT) -> None:
-        ImpactIndex.of(encode_documents(self.of_documents, documents, folder, watch)).save(folder)
+    def index(self, documents: TextStore, folder: Path, watch: Watch = SILENT, runner: Runner = LOCAL) -> None:
+        ImpactIndex.of(encode_documents(self, documents, folder, watch, runner)).save(folder)
+
+    def failures(self, documents: TextStore, folder: Path) -> list[Failure]:
+        return failed_documents(read_reasons(folder), documents)
 
     def load(self, folder: Path, documents: TextStore) -> None:
         forget_blocks(folder)

@@ -1,0 +1,87 @@
+"""Which of many texts makes a model fail: the others are scored, and it is reported by its id."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Generic, TypeVar
+
+import numpy as np
+
+from surecut.arrays import Int64
+from surecut.errors import Unscorable
+from surecut.files import write_atomically
+from surecut.system.texts import TextStore
+
+T = TypeVar("T")
+_FAILED = "failed.json"
+_ENOUGH = 8  # texts of which not one goes through: it is not the texts
+
+
+@dataclass(frozen=True)
+class Failure:
+    """What a model failed on: a query, a document, or a pair of them."""
+
+    query_id: str | None
+    doc_id: str | None
+    reason: str
+
+    def to_json(self) -> dict[str, str | None]:
+        return asdict(self)
+
+    def __str__(self) -> str:
+        named = [f"{what} '{each}'" for what, each in (("query", self.query_id), ("document", self.doc_id)) if each]
+        return f"{', '.join(named)}: {self.reason}"
+
+
+@dataclass(frozen=True, eq=False)
+class Isolated(Generic[T]):
+    """What was computed, and why the rest could not be, by place."""
+
+    made: dict[int, T]
+    reasons: dict[int, str]
+
+
+def isolate(compute: Callable[[Int64], Sequence[T]], count: int) -> Isolated[T]:
+    """Compute something for each place below `count`; where that fails twice, for halves, down to single places.
+
+    The halves are the same wherever this runs, so that a model whose last bits depend on the batch gives the same ones.
+    """
+    made: dict[int, T] = {}
+    reasons: dict[int, str] = {}
+    waiting = [np.arange(count)] if count else []
+    while waiting:
+        places = waiting.pop()
+        try:
+            made.update(zip(places.tolist(), _tried_twice(compute, places), strict=True))
+        except Unscorable as error:
+            if places.size == 1:
+                reasons[int(places[0])] = error.sentence
+            else:
+                waiting += np.array_split(places, 2)[::-1]
+        if not made and len(reasons) == count >= _ENOUGH:
+            raise Unscorable(reasons[0])
+    return Isolated(made, reasons)
+
+
+def read_reasons(folder: Path) -> dict[int, str]:
+    """Why documents could not be encoded, by their numbers, as it is kept beside the others."""
+    path = folder / _FAILED
+    return {int(number): str(reason) for number, reason in json.loads(path.read_text())} if path.exists() else {}
+
+
+def keep_reasons(folder: Path, reasons: Mapping[int, str]) -> None:
+    write_atomically(folder / _FAILED, json.dumps(sorted(reasons.items()), ensure_ascii=False))
+
+
+def failed_documents(reasons: Mapping[int, str], documents: TextStore) -> list[Failure]:
+    """The same by the ids of the documents."""
+    return [Failure(None, documents.ids[number], reason) for number, reason in sorted(reasons.items())]
+
+
+def _tried_twice(compute: Callable[[Int64], Sequence[T]], places: Int64) -> Sequence[T]:
+    """What fails for want of memory may go through the second time."""
+    try:
+        return compute(places)
+    except Unscorable:
+        return compute(places)
