@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from surecut.checking import Check as Check
     from surecut.errors import InputError as InputError
     from surecut.io.table import read_table as read_table
+    from surecut.io.table import scan_table as scan_table
     from surecut.io.table import write_table as write_table
     from surecut.io.trec import read_trec as read_trec
     from surecut.monitoring.feedback import Feedback as Feedback
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from surecut.monitoring.recalibrating import recalibrate as recalibrate
     from surecut.planning import queries_needed as queries_needed
     from surecut.report.writing import write_report as write_report
+    from surecut.runners.ray import Ray as Ray
     from surecut.signing import sign as sign
     from surecut.simulation import simulate as simulate
     from surecut.system.ranker import Ranker as Ranker
@@ -44,6 +46,7 @@ _HOMES = {
     "Method": "trials.methods",
     "Monitor": "monitoring.monitor",
     "Ranker": "system.ranker",
+    "Ray": "runners.ray",
     "Verification": "verifying",
     "agreement": "targets",
     "assess": "assessing",
@@ -58,6 +61,7 @@ _HOMES = {
     "recalibrate": "monitoring.recalibrating",
     "risk": "targets",
     "run_trials": "trials.running",
+    "scan_table": "io.table",
     "score": "system.scoring",
     "sign": "signing",
     "simulate": "simulation",

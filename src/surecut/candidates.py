@@ -225,14 +225,7 @@ class Candidates:
         >>> [len(part) for part in simulate(queries=1000, depth=5).split((0.8, 0.2))]
         [810, 190]
         """
-        if not shares or min(shares) <= 0 or sum(shares) > 1 + 1e-9:
-            raise InputError(f"shares must be positive and add up to at most 1, not {tuple(shares)}")
-        place = hashed_share(self.units, _SPLIT_SALT + str(seed).encode())
-        edges = np.concatenate(([0.0], np.cumsum(shares)))
-        edges[-1] = np.inf if sum(shares) > 1 - 1e-9 else edges[-1]
-        return tuple(
-            self.take(np.flatnonzero((place >= low) & (place < high))) for low, high in itertools.pairwise(edges)
-        )
+        return tuple(self.take(places) for places in divided(self.units, shares, seed))
 
     def cut(self, depth: int | None) -> "Candidates":
         """The first `depth` of each list; relevant documents beyond it count as missed."""
@@ -282,6 +275,17 @@ def unit_names(query_ids: Strings, groups: Mapping[str, str]) -> Strings:
     alone = (f"\0{query}" if query in taken else query for query in query_ids)
     named = [groups.get(query, own) for query, own in zip(query_ids, alone, strict=True)]
     return np.array(named, dtype=object)
+
+
+def divided(units: Iterable[str], shares: Sequence[float], seed: int) -> Iterator[Int64]:
+    """Places of the queries in each of several disjoint parts, by a hash of their units."""
+    if not shares or min(shares) <= 0 or sum(shares) > 1 + 1e-9:
+        raise InputError(f"shares must be positive and add up to at most 1, not {tuple(shares)}")
+    place = hashed_share(units, _SPLIT_SALT + str(seed).encode())
+    edges = np.concatenate(([0.0], np.cumsum(shares)))
+    edges[-1] = np.inf if sum(shares) > 1 - 1e-9 else edges[-1]
+    for low, high in itertools.pairwise(edges):
+        yield np.flatnonzero((place >= low) & (place < high))
 
 
 def counts_by_query(flags: Bool, offsets: Int64) -> Int64:

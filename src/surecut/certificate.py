@@ -19,9 +19,9 @@ from surecut.structure import refuse_other_structure
 from surecut.version import __version__
 
 if TYPE_CHECKING:
-    from surecut.candidates import Candidates
     from surecut.checking import Check
     from surecut.export.engine import Snippet
+    from surecut.lists import Lists
     from surecut.measures import OwnFunction
     from surecut.pruner import Pruner
 
@@ -135,7 +135,7 @@ class Certificate:
         """
         return self.pruner.survivors(scores, ids, any_length=any_length, any_system=any_system)
 
-    def check(self, data: "Candidates", loss: "OwnFunction | None" = None, **options: Any) -> "Check":
+    def check(self, data: "Lists", loss: "OwnFunction | None" = None, **options: Any) -> "Check":
         """The claim on other data: prune it as certified, and look for evidence against the claim.
 
         A loss or measure of your own is given again, as `loss` or in `options` as `measure`; `any_system` and

@@ -1,6 +1,6 @@
 """Score tables larger than memory: read piece by piece, so that only what is computed of a piece stays."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar, cast
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from surecut.alignment import MissingReranker, without_lists
 from surecut.arrays import Array, Bool, Int64, Strings
-from surecut.candidates import Candidates, Census, unit_names
+from surecut.candidates import Candidates, Census, divided, unit_names
 from surecut.fingerprints import combine_digests, query_digests
 from surecut.io.pieces import Asked, Piece
 from surecut.io.roster import Roster
@@ -89,6 +89,10 @@ class ScoreTable:
         """Some queries, by position; they keep the order they have in the table."""
         places = np.sort(np.asarray(queries, dtype=np.int64))
         return replace(self, chosen=places if self.chosen is None else self.chosen[places])
+
+    def split(self, shares: Sequence[float], seed: int = 0) -> tuple["ScoreTable", ...]:
+        """Disjoint parts by a hash of each query's id (or group): those that `Candidates.split` makes."""
+        return tuple(self.take(places) for places in divided(self.units, shares, seed))
 
     def cut(self, depth: int | None) -> "ScoreTable":
         """The first `depth` of each list; relevant documents beyond it count as missed."""

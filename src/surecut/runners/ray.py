@@ -70,7 +70,7 @@ class Ray:
         context = data.DataContext.get_current()
         context.enable_progress_bars = False
         context.print_on_execution_start = False
-        logging.getLogger("ray.data").setLevel(logging.WARNING)
+        logging.getLogger("ray.data").setLevel(logging.ERROR)
         rows = [{"place": place, "item": pickle.dumps(item)} for place, item in enumerate(items)]
         most = min(len(items), self.workers or self._room(ray))
         made = data.from_items(rows, override_num_blocks=len(rows)).map_batches(

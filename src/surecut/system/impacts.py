@@ -3,7 +3,7 @@
 The score of a document is the sum over the query's word pieces of weight in the query times weight in the document.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
@@ -106,7 +106,7 @@ def encode_documents(
     watch.stage("weighing documents", len(documents), (len(starts) - len(missing)) * _BLOCK)
     blocks = [range(start, min(start + _BLOCK, len(documents))) for start in missing]
     reasons = read_reasons(folder)
-    for place, (weights, failed) in runner.infer(_Weigher(replace(model), documents.folder), blocks):
+    for place, (weights, failed) in runner.infer(_Weigher(model, documents.folder), blocks):
         if failed:
             reasons |= failed
             keep_reasons(folder, reasons)

@@ -12,11 +12,12 @@ from surecut.arrays import Float64, Int64
 from surecut.errors import InputError
 from surecut.io.trec import read_run
 from surecut.system.cache import digest
+from surecut.system.describing import Described
 from surecut.system.texts import TextStore
 
 
 @dataclass
-class RunFile:
+class RunFile(Described):
     """What both stages need of a run.
 
     `system` names what made it, so that a certificate fits every run of that system; without it, this run only.

@@ -1,10 +1,9 @@
 """A two-stage system at work on blocks of queries, wherever it runs."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -52,11 +51,6 @@ class Scorer:
     documents: Path
     index: Path
     depth: int
-
-    @classmethod
-    def of(cls, retriever: Any, reranker: Any, documents: TextStore, index: Path, depth: int) -> "Scorer":
-        """With both stages as they were described, nothing loaded, so that they can be sent elsewhere."""
-        return cls(replace(retriever), replace(reranker), documents.folder, index, depth)
 
     def __call__(self) -> "Scoring":
         documents = TextStore(self.documents)

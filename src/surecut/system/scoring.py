@@ -115,7 +115,7 @@ def _fill(
         unencoded = recipe.retriever.failures(documents, index)
         recipe.reranker.prepare(documents, watch, runner)
         watch.stage("scoring queries", len(queries), len(queries) - sum(block.end - block.start for block in missing))
-        scorer = Scorer.of(recipe.retriever, recipe.reranker, documents, index, recipe.depth)
+        scorer = Scorer(recipe.retriever, recipe.reranker, documents.folder, index, recipe.depth)
         for place, scored in runner.infer(scorer, list(_tasks(table, missing, queries))):
             table.write(missing[place], scored.rows, scored.failures)
             cut += scored.cut

@@ -1,7 +1,7 @@
 """Every document's vector on disk: encoded once, block by block, an interrupted encoding goes on where it was."""
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -92,7 +92,7 @@ def _encode(encoder: BiEncoder, documents: TextStore, folder: Path, watch: Watch
         if done:
             file.seek(done * _width(folder) * 4)
             file.truncate()
-        worker = _Encoder(replace(encoder), documents.folder)
+        worker = _Encoder(encoder, documents.folder)
         for block, encoded in zip(blocks, in_turn(runner.infer(worker, blocks)), strict=True):
             if block.start == 0:
                 width = next(iter(encoded.made.values())).size

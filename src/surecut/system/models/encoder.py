@@ -13,6 +13,7 @@ from surecut.arrays import Array, Float32
 from surecut.errors import InputError, Unscorable
 from surecut.extras import needed
 from surecut.system.cache import digest
+from surecut.system.describing import Described
 from surecut.system.models.batches import Model, refuse_batch_size, run
 from surecut.system.models.folder import ModelFiles, find_model, read_json
 from surecut.system.models.onnx import OnnxModel
@@ -31,7 +32,7 @@ Encode = Callable[[Sequence[str]], Float32]
 
 
 @dataclass
-class BiEncoder:
+class BiEncoder(Described):
     """Options that every bi-encoder has: DPR, sentence-transformers, bge, e5, ..."""
 
     model: str

@@ -11,6 +11,7 @@ import numpy as np
 from surecut.arrays import Array, Float32, Int32, Int64
 from surecut.errors import Unscorable
 from surecut.system.cache import digest
+from surecut.system.describing import Described
 from surecut.system.models.batches import Model, refuse_batch_size, run
 from surecut.system.models.folder import ModelFiles, find_model
 from surecut.system.models.onnx import OnnxModel
@@ -44,7 +45,7 @@ class Weights:
 
 
 @dataclass
-class SparseModel:
+class SparseModel(Described):
     """Options that UniCOIL and SPLADE share."""
 
     model: str

@@ -12,6 +12,7 @@ from surecut.errors import InputError, Unscorable
 from surecut.runners import LOCAL, Runner
 from surecut.system.cache import digest
 from surecut.system.collection import Queries
+from surecut.system.describing import Described
 from surecut.system.models.batches import Model, refuse_batch_size, run
 from surecut.system.models.folder import find_model
 from surecut.system.models.onnx import OnnxModel
@@ -24,7 +25,7 @@ Output = Literal["auto", "logit", "probability", "log-probability", "second-logi
 
 
 @dataclass
-class CrossEncoder:
+class CrossEncoder(Described):
     """MonoBERT, MonoELECTRA and their like.
 
     One label: its logit is the score. Two labels (MonoBERT): the probability of the second,

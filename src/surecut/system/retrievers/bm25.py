@@ -14,6 +14,7 @@ from surecut.extras import needed
 from surecut.runners import LOCAL, Runner
 from surecut.system.cache import digest
 from surecut.system.collection import Queries
+from surecut.system.describing import Described
 from surecut.system.isolating import Failure
 from surecut.system.texts import TextStore
 from surecut.system.topk import Hits, best
@@ -21,7 +22,7 @@ from surecut.watching import SILENT, Watch
 
 
 @dataclass
-class BM25:
+class BM25(Described):
     """Lucene's BM25 over stemmed words.
 
     score(q, d) = sum over words t of q of idf(t) * tf / (tf + k1 * (1 - b + b * |d| / mean |d|))

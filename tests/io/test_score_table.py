@@ -1,0 +1,293 @@
+"""Tables on disk: whatever is made of them piece by piece is what is made of them in memory, to the last byte."""
+
+import random
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+import pytest
+
+import surecut as sc
+from surecut.io.table import as_parquet, judgements, to_frame
+from surecut.runners import Local
+from surecut.watching import Watch
+
+QUERIES, DEPTH = 400, 30
+LENGTHS = 3  # lists are cut at 30, 29, 28, 30, ... so that no two pieces have the same shape
+
+
+@pytest.fixture(scope="module")
+def data():
+    """Ties, lists of several lengths, one query in nine without judgements, and one judged that found nothing."""
+    data = sc.simulate("graded", queries=QUERIES, depth=DEPTH, seed=3, ties=True)
+    return replace(data, query_ids=np.array([str(number) for number in range(QUERIES)], dtype=object))
+
+
+@pytest.fixture(scope="module")
+def frame(data):
+    rows = to_frame(data).with_columns(rank=pl.int_range(pl.len()).over("query_id"))
+    number = pl.col("query_id").cast(pl.Int64)
+    return rows.filter(pl.col("rank") < DEPTH - number % LENGTHS).drop("rank")
+
+
+@pytest.fixture(scope="module")
+def qrels(data):
+    judged = judgements(data).filter(pl.col("query_id").cast(pl.Int64) % 9 != 0)
+    return pl.concat((judged, pl.DataFrame({"query_id": ["nobody"], "doc_id": ["d"], "relevance": [1]}, judged.schema)))
+
+
+def written(folder, frame, qrels, parts=1, shuffled=False, beside=False):
+    """A score table in so many files, its rows in or out of order, its judgements in a file or in a column."""
+    (folder / "candidates").mkdir(parents=True)
+    if beside:
+        frame = frame.join(qrels, on=("query_id", "doc_id"), how="left", maintain_order="left")
+    else:
+        (folder / "qrels.parquet").write_bytes(as_parquet(qrels))
+    names = frame["query_id"].unique(maintain_order=True)
+    for number, part in enumerate(np.array_split(names.to_numpy(), parts)):
+        rows = frame.filter(pl.col("query_id").is_in(part.tolist()))
+        rows = rows.sample(fraction=1.0, shuffle=True, seed=number) if shuffled else rows
+        (folder / "candidates" / f"part-{number:05d}.parquet").write_bytes(as_parquet(rows))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def folder(frame, qrels, tmp_path_factory):
+    return written(tmp_path_factory.mktemp("table") / "t", frame, qrels, parts=3)
+
+
+@pytest.fixture(autouse=True)
+def small_pieces(monkeypatch):
+    """About ten queries at a time."""
+    monkeypatch.setattr("surecut.io.parts.ROWS", 10 * DEPTH)
+
+
+@pytest.fixture
+def table(folder):
+    return sc.scan_table(folder)
+
+
+def same(table, whole, **options):
+    """The certificate of the table in pieces, once it is known to be that of the table in memory."""
+    certificate = sc.calibrate(table, **options)
+    assert certificate.to_json() == sc.calibrate(whole, **options).to_json()
+    return certificate
+
+
+def test_it_is_read_in_many_pieces(table):
+    assert len(list(table.map(len))) > 30
+    assert sum(table.map(len)) == len(table) == QUERIES
+    assert "ScoreTable(" in repr(table)
+    assert "400 queries" in repr(table)
+
+
+def test_what_is_known_before_a_list_is_read_is_what_the_lists_say(table, folder):
+    whole = sc.read_table(folder)
+    for column in ("query_ids", "lengths", "judged"):
+        assert getattr(table, column).tolist() == getattr(whole, column).tolist()
+    assert (table.any_relevant, table.without_relevant) == (whole.any_relevant, whole.without_relevant)
+    assert table.census == replace(whole.census, filled_reranked=0)
+    assert table.fingerprint() == whole.fingerprint()
+
+
+OPTIONS = {
+    "default": {},
+    "at least": {"target": sc.at_least(0.3), "rule": "rank"},
+    "raw scale, several starts": {"target": sc.at_least(0.3), "rule": "score"},
+    "raw scale, fixed grid": {"rule": "gap", "grid": "fixed", "target": sc.max_drop(0.2)},
+    "fixed grid": {"grid": "fixed", "target": sc.max_drop(0.1)},
+    "agreement": {"target": sc.agreement(0.5, 5)},
+    "binary": {"target": sc.at_least(0.2), "measure": "Success@3"},
+    "fitted temperature": {"rule": "softmax-fitted", "target": sc.max_drop(0.2)},
+    "fitted weight": {"fusion": "fit", "target": sc.max_drop(0.2)},
+    "fused, appended": {"fusion": 0.4, "tail": "append", "measure": "AP@20"},
+    "cut and capped": {"depth": 20, "max_keep": 12, "min_keep": 2, "target": sc.at_least(0.2)},
+    "paper": {"procedure": "paper", "target": sc.max_drop(0.1)},
+    "est": {"procedure": "est", "rule": "zscore"},
+    "relaxed": {"target": sc.at_least(0.9), "if_unreachable": "relax-target"},
+    "less sure": {"target": sc.at_least(0.6), "if_unreachable": "relax-confidence"},
+    "own loss": {"target": sc.risk(lambda grades, missed: float(not np.any(grades[:2] > 0)), 0.7)},
+    "mass": {"rule": "mass", "target": sc.max_drop(0.3)},
+}
+
+
+@pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
+def test_a_certificate_is_the_same_in_pieces_and_in_memory(table, folder, options):
+    certificate = same(table, sc.read_table(folder), **options)
+    assert certificate.calibration["queries"] <= QUERIES - QUERIES // 9 or "agreement" in str(certificate.target)
+
+
+def test_pruning_is_certified_somewhere(table):
+    """Or the comparisons above would be between abstentions."""
+    certificate = sc.calibrate(table, target=sc.max_drop(0.2))
+    assert certificate.certified
+    assert certificate.mean_kept < 0.9 * DEPTH
+
+
+@pytest.mark.parametrize("shape", [{"parts": 1}, {"parts": 7}, {"parts": 2, "shuffled": True}], ids=str)
+def test_how_the_rows_are_divided_and_ordered_makes_no_difference(tmp_path, folder, frame, qrels, shape):
+    other = sc.scan_table(written(tmp_path / "t", frame, qrels, **shape))
+    assert sc.calibrate(other).to_json() == sc.calibrate(sc.scan_table(folder)).to_json()
+
+
+def test_judgements_beside_the_scores_make_no_difference_but_for_who_is_judged(tmp_path, frame, qrels):
+    found = qrels.join(frame, on=("query_id", "doc_id"), how="semi")
+    beside = sc.scan_table(written(tmp_path / "a", frame, found, parts=3, beside=True))
+    apart = sc.scan_table(written(tmp_path / "b", frame, found, parts=3))
+    assert beside.judged.tolist() == apart.judged.tolist()
+    assert sc.calibrate(beside).to_json() == sc.calibrate(apart).to_json()
+
+
+@pytest.mark.parametrize("jobs", [1, 2, 5])
+def test_the_number_of_threads_makes_no_difference(folder, jobs):
+    assert (
+        sc.calibrate(sc.scan_table(folder, runner=Local(jobs))).to_json()
+        == sc.calibrate(sc.scan_table(folder)).to_json()
+    )
+
+
+class Backwards:
+    """A runner that works on everything before it hands out the first, last item first."""
+
+    def map(self, work, items):
+        waiting = list(enumerate(items))
+        random.Random(0).shuffle(waiting)
+        made = {place: work(item) for place, item in waiting}
+        return iter([made[place] for place in range(len(made))])
+
+
+def test_the_order_in_which_pieces_are_done_makes_no_difference(folder):
+    assert (
+        sc.calibrate(sc.scan_table(folder, runner=Backwards())).to_json()
+        == sc.calibrate(sc.scan_table(folder)).to_json()
+    )
+
+
+def test_groups_given_by_hand_are_units_in_pieces_too(folder):
+    groups = {str(query): f"g{query // 10}" for query in range(0, QUERIES, 3)}
+    table, whole = (read(folder).with_groups(groups) for read in (sc.scan_table, sc.read_table))
+    certificate = same(table, whole, target=sc.max_drop(0.2))
+    assert certificate.calibration["units"] < certificate.calibration["queries"]
+
+
+def test_groups_in_a_column_are_units(tmp_path, frame, qrels):
+    grouped = frame.with_columns(group="g" + (pl.col("query_id").cast(pl.Int64) // 2).cast(pl.String))
+    folder = written(tmp_path / "t", grouped, qrels, parts=3)
+    same(sc.scan_table(folder), sc.read_table(folder), target=sc.max_drop(0.2))
+
+
+@pytest.mark.parametrize("options", [{"absent": "zero"}, {"depth": 11}, {"depth": 11, "absent": "zero"}], ids=str)
+def test_reading_options_mean_the_same(folder, options):
+    table, whole = (read(folder, **options) for read in (sc.scan_table, sc.read_table))
+    assert len(table) == len(whole)
+    same(table, whole, target=sc.max_drop(0.2))
+
+
+def test_scores_that_are_missing_are_filled_alike(tmp_path, frame, qrels):
+    thinned = frame.with_columns(reranker=pl.when(pl.int_range(pl.len()) % 17 != 5).then("reranker"))
+    folder = written(tmp_path / "t", thinned, qrels, parts=3)
+    with pytest.raises(sc.InputError, match=r"no score for query .* --missing-reranker lowest"):
+        sc.calibrate(sc.scan_table(folder))
+    table, whole = (read(folder, missing_reranker="lowest") for read in (sc.scan_table, sc.read_table))
+    same(table, whole, target=sc.max_drop(0.3))
+
+
+def test_tuning_data_may_be_a_table_too(folder, tmp_path, frame, qrels):
+    renamed = [each.with_columns(pl.concat_str(pl.lit("t"), "query_id").alias("query_id")) for each in (frame, qrels)]
+    other = written(tmp_path / "t", *renamed, parts=2)
+    options = {"fusion": "fit", "rule": "softmax-fitted", "target": sc.max_drop(0.3)}
+    piecewise = sc.calibrate(sc.scan_table(folder), tune=sc.scan_table(other), **options)
+    assert piecewise.to_json() == sc.calibrate(sc.read_table(folder), tune=sc.read_table(other), **options).to_json()
+
+
+def test_a_check_is_the_same_in_pieces_and_in_memory(table, folder, data):
+    held_out = sc.simulate("graded", queries=200, depth=DEPTH, seed=4, ties=True)
+    certificate = sc.calibrate(held_out, target=sc.max_drop(0.2))
+    found = [certificate.check(each, any_length=True) for each in (table, sc.read_table(folder))]
+    assert found[0] == found[1]
+    assert found[0].judge_difference is not None
+
+
+def test_an_assessment_and_a_verification_are_the_same(table, folder):
+    assert sc.assess(table, keep=9).to_json() == sc.assess(sc.read_table(folder), keep=9).to_json()
+    assert sc.assess(table, budget=9).to_json() == sc.assess(sc.read_table(folder), budget=9).to_json()
+    certificate = sc.calibrate(table, target=sc.max_drop(0.2))
+    assert sc.verify(certificate, table).same
+
+
+@pytest.mark.parametrize("common", [{}, {"fusion": "fit"}, {"target": sc.agreement(0.5, 5)}], ids=str)
+def test_trials_are_the_same_in_pieces_and_in_memory(table, folder, common):
+    given = {"trials": 4, "calibration": 150, "test": 100, "target": sc.max_drop(0.2), **common}
+    found = [sc.run_trials(each, **given).to_dict() for each in (table, sc.read_table(folder))]
+    assert found[0] == found[1]
+
+
+def test_trials_on_other_data_are_the_same(table, folder, tmp_path, frame, qrels):
+    other = written(tmp_path / "t", frame.filter(pl.col("query_id").cast(pl.Int64) < 300), qrels, parts=2)
+    given = {"trials": 2, "calibration": 100, "test": 50}
+    found = [
+        sc.run_trials(read(folder), test_on=read(other), names=("a", "b"), **given).to_dict()
+        for read in (sc.scan_table, sc.read_table)
+    ]
+    assert found[0] == found[1]
+
+
+def test_lists_at_hand_are_mapped_and_have_no_ids(table, folder):
+    mapped, whole = table.at_hand(), sc.read_table(folder)
+    assert isinstance(mapped.retriever, np.memmap)
+    assert mapped.doc_ids is None
+    assert mapped.fingerprint() == whole.fingerprint()
+
+
+def test_a_full_disk_is_named_with_what_to_do(table, monkeypatch):
+    monkeypatch.setattr("tempfile.TemporaryFile", lambda: open("/dev/full", "wb"))  # noqa: SIM115
+    with pytest.raises(sc.InputError, match=r"cannot be written \(No space left on device; .* TMPDIR"):
+        table.at_hand()
+
+
+def test_progress_is_told_in_rows(folder):
+    class Heard(Watch):
+        def __init__(self):
+            self.stages, self.done = [], 0
+
+        def stage(self, what, total=None, done=0):
+            self.stages.append((what, total))
+            self.done = 0
+
+        def advance(self, units, pairs=0):
+            self.done += units
+
+    watch = Heard()
+    table = sc.scan_table(folder, watch=watch)
+    assert watch.stages == [("reading query ids", 3)]
+    sc.calibrate(table, target=sc.max_drop(0.2))
+    rows = int(table.lengths[table.judged].sum())
+    assert watch.stages[1:] == [("reading lists", rows), ("reading scores", rows)]
+
+
+def test_a_file_that_changes_under_the_reader_is_named(tmp_path, frame, qrels):
+    folder = written(tmp_path / "t", frame, qrels)
+    table = sc.scan_table(folder)
+    part = folder / "candidates" / "part-00000.parquet"
+    part.write_bytes(as_parquet(frame.head(100)))
+    with pytest.raises(sc.InputError, match=r"part-00000.parquet: was changed while it was read"):
+        sc.calibrate(table)
+
+
+def test_a_query_in_two_parts_is_refused(tmp_path, frame, qrels):
+    folder = written(tmp_path / "t", frame, qrels)
+    (folder / "candidates" / "part-00001.parquet").write_bytes(as_parquet(frame.tail(5)))
+    with pytest.raises(sc.InputError, match=r"part-00001.parquet: query '399' is in part-00000.parquet too"):
+        sc.scan_table(folder)
+
+
+def test_what_is_no_data_is_refused_in_words():
+    with pytest.raises(sc.InputError, match="Candidates or a score table are needed here, not DataFrame"):
+        sc.calibrate(pl.DataFrame())
+
+
+def test_it_splits_as_it_does_in_memory(table, folder):
+    parts = zip(table.split((0.7, 0.3), seed=5), sc.read_table(folder).split((0.7, 0.3), seed=5), strict=True)
+    for piecewise, whole in parts:
+        assert piecewise.query_ids.tolist() == whole.query_ids.tolist()
+        assert piecewise.fingerprint() == whole.fingerprint()

@@ -1,0 +1,76 @@
+"""A text that makes a model fail is found, named, and costs the others nothing."""
+
+import pytest
+
+from surecut.errors import Unscorable
+from surecut.system.isolating import Failure, isolate
+
+
+def failing_on(*bad, calls=None):
+    def compute(places):
+        if calls is not None:
+            calls.append(places.tolist())
+        if wrong := [each for each in bad if each in places]:
+            raise Unscorable(f"cannot read {wrong[0]}")
+        return [10 * place for place in places.tolist()]
+
+    return compute
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 7, 64])
+def test_without_a_failure_one_call_does_it(count):
+    calls = []
+    found = isolate(failing_on(calls=calls), count)
+    assert found.made == {place: 10 * place for place in range(count)}
+    assert not found.reasons
+    assert len(calls) == min(count, 1)
+
+
+@pytest.mark.parametrize("bad", [(0,), (63,), (5, 6), (3, 17, 40)], ids=str)
+def test_the_ones_that_fail_are_found_and_the_others_computed(bad):
+    found = isolate(failing_on(*bad), 64)
+    assert found.reasons == {place: f"cannot read {place}" for place in bad}
+    assert found.made == {place: 10 * place for place in range(64) if place not in bad}
+
+
+def test_what_fails_once_is_tried_again():
+    calls = []
+
+    def compute(places):
+        calls.append(places.size)
+        if len(calls) == 1:
+            raise Unscorable("out of memory")
+        return places.tolist()
+
+    assert isolate(compute, 5).made == {place: place for place in range(5)}
+    assert calls == [5, 5]
+
+
+def test_it_always_divides_alike():
+    """Scores of a model may depend on the batch in their last bits: the batches must not depend on anything."""
+    one, other = [], []
+    isolate(failing_on(3, 20, calls=one), 33)
+    isolate(failing_on(3, 20, calls=other), 33)
+    assert one == other
+    assert one[0] == list(range(33))
+
+
+def test_where_everything_fails_it_is_not_the_texts():
+    with pytest.raises(Unscorable, match="cannot read 0"):
+        isolate(failing_on(*range(8)), 8)
+    few = isolate(failing_on(0, 1), 2)
+    assert set(few.reasons) == {0, 1}
+
+
+def test_other_errors_are_not_swallowed():
+    def compute(places):
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        isolate(compute, 3)
+
+
+def test_a_failure_reads_as_a_sentence():
+    assert str(Failure("q1", "d2", "gave nan")) == "query 'q1', document 'd2': gave nan"
+    assert str(Failure(None, "d2", "gave nan")) == "document 'd2': gave nan"
+    assert Failure("q1", None, "no").to_json() == {"query_id": "q1", "doc_id": None, "reason": "no"}

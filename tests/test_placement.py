@@ -1,0 +1,52 @@
+"""Thresholds by how many candidates they keep, against trying every one of them."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from surecut.placement import placed_grid, placed_starts, thresholds_for_means
+from surecut.reducing import CountKept
+from surecut.rules import GRID_SIZE, KEEP_EVERYTHING, as_rule
+from surecut.simulation import simulate
+from tests.strategies import RULE_TEXTS, as_candidates, tied_queries
+
+
+def lowest(data, rule, size, min_keep, max_keep):
+    """The lowest of all thresholds at which something changes that keeps at most so many."""
+    for threshold in [KEEP_EVERYTHING, *np.nextafter(np.unique(rule.keys(data)), np.inf)]:
+        if CountKept(rule, threshold, min_keep, max_keep)(data).mean() <= size:
+            return threshold
+    return None
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    seed=st.integers(0, 10**6),
+    text=st.sampled_from(RULE_TEXTS),
+    sizes=st.lists(st.floats(0.0, 12.0), min_size=1, max_size=4),
+    min_keep=st.integers(0, 2),
+    max_keep=st.sampled_from((None, 3, 5)),
+)
+def test_a_threshold_keeps_no_more_than_asked_and_no_lower_one_does(seed, text, sizes, min_keep, max_keep):
+    data, rule = as_candidates(tied_queries(seed, count=9)), as_rule(text)
+    found = thresholds_for_means(data, rule, sizes, min_keep, max_keep)
+    for size, threshold in zip(sizes, found, strict=True):
+        expected = lowest(data, rule, size, min_keep, max_keep)
+        if expected is not None:
+            assert threshold == expected
+        else:  # not even the first ones are allowed: nothing beyond them is kept
+            kept = CountKept(rule, threshold, min_keep, max_keep)(data)
+            np.testing.assert_array_equal(kept, np.minimum(data.lengths, min_keep))
+
+
+@pytest.mark.parametrize("text", ["score", "gap"])
+def test_starts_and_grids_of_raw_scales_come_from_the_keys(text):
+    data, rule = simulate("dense-electra", queries=40, depth=30), as_rule(text)
+    first, second = placed_starts(rule, data)
+    assert CountKept(rule, first, 1, None)(data).mean() <= 0.3 * data.lengths.mean()
+    assert first < second
+    grid = placed_grid(rule, data)
+    assert grid[0] == KEEP_EVERYTHING
+    assert grid.size <= GRID_SIZE + 1
+    assert np.isin(grid[[1, -1]], rule.keys(data)).all()
