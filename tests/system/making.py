@@ -82,19 +82,22 @@ def save_tokenizer(folder):
     tokenizer.save(str(folder / "tokenizer.json"))
 
 
-def embeddings(draw):
-    """Rare words are long vectors, special tokens none: shared rare words count."""
+def embeddings(draw, poison=None):
+    """Rare words are long vectors, special tokens none: shared rare words count. A word may be poison."""
     rarity = np.concatenate((np.zeros(len(SPECIAL)), np.arange(2, len(WORDS) + 2) ** 0.35))
-    return rarity[:, None] * draw.normal(size=(len(VOCABULARY), WIDTH))
+    found = rarity[:, None] * draw.normal(size=(len(VOCABULARY), WIDTH))
+    if poison is not None:
+        found[VOCABULARY[poison]] = np.nan
+    return found
 
 
-def cross_encoder(folder, labels=1, seed=0, layers=0):
+def cross_encoder(folder, labels=1, seed=0, layers=0, poison=None):
     """Likes documents that share words with the query; more layers make it slower, not better."""
     draw = np.random.default_rng(seed)
     near_identity = np.eye(WIDTH) + 0.1 * draw.normal(size=(WIDTH, WIDTH))
     head = np.ones((WIDTH, labels)) * (1 - 2 * (np.arange(labels) % labels < labels - 1))
     weights = {
-        "embeddings": embeddings(draw),
+        "embeddings": embeddings(draw, poison),
         "mixing": near_identity,
         "head": head + 0.1 * draw.normal(size=(WIDTH, labels)),
         "bias": 0.1 * draw.normal(size=labels),
@@ -126,11 +129,11 @@ def cross_encoder(folder, labels=1, seed=0, layers=0):
     return _saved(folder, nodes, weights, "logits", ["batch", labels])
 
 
-def bi_encoder(folder, seed=0):
+def bi_encoder(folder, seed=0, poison=None):
     """One state a token; the mean of them is near that of texts with the same words."""
     draw = np.random.default_rng(seed)
     weights = {
-        "embeddings": embeddings(draw),
+        "embeddings": embeddings(draw, poison),
         "types": 0.1 * draw.normal(size=(2, WIDTH)),
         "mixing": np.eye(WIDTH) + 0.1 * draw.normal(size=(WIDTH, WIDTH)),
     }
@@ -150,11 +153,13 @@ def token_weigher(folder, seed=0):
     return _saved(folder, [_node("Gather", ["weights", "input_ids"], "out")], weights, "out", ["batch", "length", 1])
 
 
-def expander(folder, seed=0):
+def expander(folder, seed=0, poison=None):
     """SPLADE's shape: a logit for every word piece at every token."""
     draw = np.random.default_rng(seed)
     size = len(VOCABULARY)
     weights = {"logits": np.where(draw.random((size, size)) < 0.05, draw.normal(size=(size, size)), -1.0)}
+    if poison is not None:
+        weights["logits"][VOCABULARY[poison]] = np.nan
     return _saved(folder, [_node("Gather", ["logits", "input_ids"], "out")], weights, "out", ["batch", "length", size])
 
 

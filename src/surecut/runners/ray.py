@@ -7,6 +7,7 @@ that SURECUT_CACHE names. What a node was at when it went away is done again by 
 import logging
 import os
 import pickle
+import socket
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -20,6 +21,7 @@ from surecut.runners import Worker
 from surecut.runners.threads import THREADS
 
 T = TypeVar("T")
+_PATIENCE = 10.0  # seconds
 _AHEAD = 3  # tasks a processor that are waiting or done, with the one it is at
 _PASSED_ON = ("SURECUT_CACHE", "SURECUT_DATA", "SURECUT_MODELS", "HF_HOME", "HF_HUB_OFFLINE", "PYTHONPATH")
 
@@ -107,11 +109,21 @@ class Ray:
             return ray
         local = {} if self.address else {"_node_ip_address": "127.0.0.1", "include_dashboard": False}
         try:
+            self._refuse_nobody()
             ray.init(self.address, logging_level=logging.ERROR, log_to_driver=False, **local)
-        except (ConnectionError, OSError, RuntimeError, ValueError) as error:
+        except (OSError, RuntimeError, ValueError) as error:
             reason = (str(error).splitlines() or [type(error).__name__])[0]
-            raise InputError(f"no Ray cluster at '{self.address or 'this machine'}' ({reason})") from None
+            raise InputError(
+                f"no Ray cluster at '{self.address or 'this machine'}' ({reason}): start one with ray start --head, or "
+                "leave the address out"
+            ) from None
         return ray
+
+    def _refuse_nobody(self) -> None:
+        """Ray itself would wait for minutes."""
+        host, _, port = (self.address or "").rpartition(":")
+        if port.isdecimal() and "/" not in host:
+            socket.create_connection((host, int(port)), timeout=_PATIENCE).close()
 
     def _environment(self, cpus: float) -> dict[str, Any]:
         """What workers do with threads is bounded by the processors they have; they find the same files."""

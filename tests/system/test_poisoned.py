@@ -1,0 +1,156 @@
+"""Texts that models fail on: named by id, and the table is made all the same."""
+
+import json
+
+import numpy as np
+import onnx
+import polars as pl
+import pytest
+from onnx import numpy_helper
+
+import surecut as sc
+from surecut.system.recipe import read_recipe
+from surecut.system.scoring import score
+from tests.system.making import (
+    WORDS,
+    After,
+    bi_encoder,
+    cross_encoder,
+    expander,
+    in_small_blocks,
+    stop,
+    write_beir,
+    write_lines,
+    write_recipe,
+)
+
+POISON = WORDS[-1]
+DOCUMENTS, QUERY = ("d3", "d17"), "q4"
+
+
+@pytest.fixture
+def models(tmp_path):
+    """Models to which one word is poison."""
+    cross_encoder(tmp_path / "cross", poison=POISON)
+    cross_encoder(tmp_path / "sound")
+    bi_encoder(tmp_path / "bi", poison=POISON)
+    expander(tmp_path / "splade", poison=POISON)
+    return tmp_path
+
+
+@pytest.fixture
+def beir(tmp_path):
+    """The word stands in two documents, and nowhere else."""
+    folder = write_beir(tmp_path / "data", queries=40, documents=60)
+    lines = [json.loads(line) for line in (folder / "corpus.jsonl").read_text().splitlines()]
+    for line in lines:
+        words = [word for word in line["text"].split() if word != POISON]
+        line["text"] = " ".join(words + [POISON] * (line["_id"] in DOCUMENTS))
+    write_lines(folder / "corpus.jsonl", lines)
+    asked = [json.loads(line) for line in (folder / "queries.jsonl").read_text().splitlines()]
+    write_lines(folder / "queries.jsonl", [{**each, "text": each["text"].replace(POISON, WORDS[0])} for each in asked])
+    return folder
+
+
+@pytest.fixture
+def recipe(models, beir, tmp_path):
+    def written(retriever='kind = "bm25"', reranker=f'kind = "cross-encoder"\nmodel = "{models}/cross"'):
+        return write_recipe(
+            tmp_path / "r.toml", collection=f'beir = "{beir}"', depth=20, retriever=retriever, reranker=reranker
+        )
+
+    return written
+
+
+def rows_of(folder):
+    return pl.read_parquet(folder / "candidates" / "*.parquet")
+
+
+def test_pairs_that_fail_are_named_and_have_no_score(recipe, tmp_path):
+    report = score(in_small_blocks(recipe()), tmp_path / "t")
+    rows = rows_of(tmp_path / "t")
+    lost = rows.filter(pl.col("doc_id").is_in(DOCUMENTS))
+    assert lost.height > 5
+    assert lost["reranker"].is_null().all()
+    assert rows.filter(~pl.col("doc_id").is_in(DOCUMENTS))["reranker"].is_null().sum() == 0
+    assert [(each.query_id, each.doc_id) for each in report.failures] == lost.select("query_id", "doc_id").rows()
+    assert all("not a number" in each.reason for each in report.failures)
+    meta = json.loads((tmp_path / "t" / "meta.json").read_text())
+    assert meta["failed"] == lost.height
+    assert meta["quality"] is not None
+
+
+def test_sound_pairs_have_the_scores_they_have_without_the_others(recipe, models, tmp_path):
+    sound = f'kind = "cross-encoder"\nmodel = "{models}/sound"'
+    score(read_recipe(recipe()), tmp_path / "poisoned")
+    score(read_recipe(recipe(reranker=sound)), tmp_path / "sound")
+    one, other = rows_of(tmp_path / "poisoned"), rows_of(tmp_path / "sound")
+    assert one.select("query_id", "doc_id", "retriever").equals(other.select("query_id", "doc_id", "retriever"))
+    there = one["reranker"].is_not_null()
+    assert one["reranker"].filter(there).to_numpy() == pytest.approx(
+        other["reranker"].filter(there).to_numpy(), abs=1e-5
+    )
+
+
+def test_such_a_table_says_what_to_do(recipe, tmp_path):
+    score(read_recipe(recipe()), tmp_path / "t")
+    with pytest.raises(sc.InputError, match="place them last with --missing-reranker lowest"):
+        sc.calibrate(sc.scan_table(tmp_path / "t"))
+    placed_last = sc.scan_table(tmp_path / "t", missing_reranker="lowest")
+    assert sc.calibrate(placed_last, target=sc.max_drop(0.5)).calibration["queries"] == 40
+
+
+def test_failures_outlive_an_interruption(recipe, tmp_path):
+    whole = score(in_small_blocks(recipe()), tmp_path / "whole")
+    with pytest.raises(KeyboardInterrupt):
+        score(in_small_blocks(recipe()), tmp_path / "t", After(3, stop))
+    resumed = score(in_small_blocks(recipe()), tmp_path / "t")
+    assert resumed.failures == whole.failures
+    assert score(in_small_blocks(recipe()), tmp_path / "t").failures == whole.failures
+
+
+@pytest.mark.parametrize("kind", ["dense", "hnsw", "splade"])
+def test_documents_that_cannot_be_encoded_are_never_found(recipe, models, tmp_path, kind):
+    sections = {
+        "dense": f'kind = "dense"\nmodel = "{models}/bi"\npooling = "mean"',
+        "hnsw": f'kind = "dense"\nmodel = "{models}/bi"\npooling = "mean"\nsearch_by = "hnsw"',
+        "splade": f'kind = "splade"\nmodel = "{models}/splade"',
+    }
+    sound = f'kind = "cross-encoder"\nmodel = "{models}/sound"'
+    report = score(read_recipe(recipe(retriever=sections[kind], reranker=sound)), tmp_path / "t")
+    assert [(each.query_id, each.doc_id) for each in report.failures] == [(None, each) for each in DOCUMENTS]
+    found = rows_of(tmp_path / "t")
+    assert not set(DOCUMENTS) & set(found["doc_id"])
+    assert found.group_by("query_id").len()["len"].max() == 20
+
+
+def test_documents_without_a_vector_have_no_score_by_it(recipe, models, tmp_path):
+    section = f'kind = "bi-encoder"\nmodel = "{models}/bi"\npooling = "mean"'
+    report = score(read_recipe(recipe(reranker=section)), tmp_path / "t")
+    rows = rows_of(tmp_path / "t")
+    lost = rows.filter(pl.col("reranker").is_null())
+    assert set(lost["doc_id"]) == set(DOCUMENTS)
+    assert len(report.failures) == lost.height
+    assert "has no vector" in report.failures[0].reason
+
+
+def test_a_query_that_cannot_be_encoded_has_no_candidates(recipe, models, beir, tmp_path):
+    asked = [json.loads(line) for line in (beir / "queries.jsonl").read_text().splitlines()]
+    changed = [{**each, "text": f"{each['text']} {POISON}"} if each["_id"] == QUERY else each for each in asked]
+    write_lines(beir / "queries.jsonl", changed)
+    dense = f'kind = "dense"\nmodel = "{models}/bi"\npooling = "mean"'
+    sound = f'kind = "cross-encoder"\nmodel = "{models}/sound"'
+    report = score(read_recipe(recipe(retriever=dense, reranker=sound)), tmp_path / "t")
+    assert [each.query_id for each in report.failures if each.query_id] == [QUERY]
+    assert QUERY not in set(rows_of(tmp_path / "t")["query_id"])
+    assert len(set(rows_of(tmp_path / "t")["query_id"])) == 39
+
+
+def test_a_model_that_fails_on_everything_stops_the_job(recipe, models, tmp_path):
+    poisoned = cross_encoder(tmp_path / "all")
+    model = onnx.load(poisoned / "model.onnx")
+    head = next(each for each in model.graph.initializer if each.name == "head")
+    head.CopyFrom(numpy_helper.from_array(np.full((32, 1), np.nan, np.float32), "head"))
+    onnx.save(model, poisoned / "model.onnx")
+    with pytest.raises(sc.InputError, match="gave a score that is not a number"):
+        score(read_recipe(recipe(reranker=f'kind = "cross-encoder"\nmodel = "{poisoned}"')), tmp_path / "t")
