@@ -139,3 +139,15 @@ def test_an_empty_list_agrees_with_itself_for_both_evaluators():
     data = Candidates.from_arrays(rng.normal(size=2000), rng.normal(size=2000), offsets=offsets)
     certificate = calibrate(data, target=agreement(0.5, 5))
     assert certificate.check(data, any_length=True).judge_difference == 0.0
+
+
+def test_of_very_many_lists_some_are_evaluated_twice_and_the_same_ones_always(monkeypatch):
+    data = simulate("dense-electra", queries=600, depth=20, seed=9)
+    certificate = calibrate(simulate("dense-electra", queries=600, depth=20, seed=8), target=max_drop(0.2))
+    everything = certificate.check(data)
+    monkeypatch.setattr("surecut.checking.JUDGED", 100)
+    some = certificate.check(data)
+    assert everything.judged_lists == 600
+    assert 60 < some.judged_lists < 150
+    assert certificate.check(data.take(np.arange(600)[::-1])).judged_lists == some.judged_lists
+    assert replace(some, judged_lists=600) == everything

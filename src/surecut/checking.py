@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from surecut.arrays import Float32, Int64
+from surecut.arrays import Float32, Float64, Int64
 from surecut.bounds import TESTS
 from surecut.calibration import quantiles
 from surecut.candidates import Candidates
@@ -19,11 +19,13 @@ from surecut.fusion import final_scores
 from surecut.judging import confirm, judged_values
 from surecut.lists import Lists
 from surecut.measures import AnyMeasure, OwnFunction, OwnMeasure, as_measure
-from surecut.preregistered import in_test_order
+from surecut.preregistered import in_test_order, order_hashes
 from surecut.reducing import Reduce, Reduced
 from surecut.targets import Target, target_from_json
 
 _SIDE = 0.05
+JUDGED = 20_000
+"""About as many lists are evaluated twice, at most; which ones is decided by the hashes of their ids."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,8 @@ class Check:
     `contradicted` is wrong with a probability of at most 5% when the claim is true. `estimate` is the drop, mean or
     overlap found here, `claimed` the value that the certificate allows. `same_data` says that these are the
     calibration queries themselves, which can say nothing new. `judge_difference` is the largest difference between
-    surecut and ir-measures over all lists; None where ir-measures has no such measure.
+    surecut and ir-measures over the `judged_lists` that both evaluated: all of them, or some 20,000 where there are
+    more; None where ir-measures has no such measure.
     """
 
     estimate: float
@@ -48,6 +51,7 @@ class Check:
     queries: int
     same_data: bool  # are these the calibration queries themselves?
     judge_difference: float | None  # largest difference to ir-measures; None: it has no such measure
+    judged_lists: int  # that were evaluated twice
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -64,13 +68,14 @@ def check(
 ) -> Check:
     """Prune and rerank `data` as the certificate says, and test its claim on it.
 
-    The lists are evaluated twice, by surecut's kernels and by ir-measures; a disagreement is an error.
+    The lists (some 20,000 of them, where there are more) are evaluated twice, by surecut's kernels and by ir-measures;
+    a disagreement is an error.
     """
     refuse_other_system(certificate, data.system, any_system)
     target = claimed_target(certificate, loss)
     chosen = target.measure(declared_measure(certificate, measure))
     usable = judged_only(data) if chosen.needs_judgements else enough(data)
-    found = _Pruned.joined(usable.map(_Prune(certificate, chosen, any_length)))
+    found = _Pruned.joined(usable.map(_Prune(certificate, chosen, any_length, min(1.0, JUDGED / len(usable)))))
     if not (any_system or same_retriever(certificate, data.system)):
         certificate.pruner.refuse_other_scale(found.reduced.best, found.worst)
     units = in_test_order(found.reduced.curves, usable, found.reduced.order)
@@ -91,6 +96,7 @@ def check(
         queries=len(usable),
         same_data=found.reduced.fingerprint(usable.query_ids) == certificate.calibration["fingerprint"],
         judge_difference=found.difference,
+        judged_lists=found.judged,
     )
 
 
@@ -102,6 +108,7 @@ class _Pruned:
     kept: Int64
     worst: Float32  # the retriever's score of the last candidate, of queries that have one
     difference: float | None  # largest one to ir-measures
+    judged: int  # lists that it evaluated
 
     @classmethod
     def joined(cls, parts: Iterable["_Pruned"]) -> "_Pruned":
@@ -112,6 +119,7 @@ class _Pruned:
             np.concatenate([each.kept for each in several]),
             np.concatenate([each.worst for each in several]),
             max(differences, default=None),
+            sum(each.judged for each in several),
         )
 
 
@@ -122,6 +130,7 @@ class _Prune:
     certificate: Certificate
     measure: AnyMeasure
     any_length: bool
+    share: float  # of the lists to evaluate twice
 
     def __call__(self, data: Candidates) -> _Pruned:
         certificate, pruner = self.certificate, self.certificate.pruner
@@ -129,12 +138,19 @@ class _Prune:
         reduce = Reduce(pruner.rule, beta, self.measure, tail, certificate.min_keep, certificate.max_keep)
         reduced = reduce(data)
         kept = pruner.keep(data.retriever, data.offsets, any_length=self.any_length, any_system=True)
-        difference = None
-        if not isinstance(self.measure, OwnMeasure):
-            judged = judged_values(data, final_scores(data, beta), kept, tail, self.measure)
-            difference = confirm(reduced.curves.at(certificate.threshold), judged, data, self.measure)
+        difference, judged = self._judge(data, reduced.curves.at(certificate.threshold), kept)
         worst = data.retriever[data.offsets[1:][data.lengths > 0] - 1]
-        return _Pruned(reduced, kept, worst, difference)
+        return _Pruned(reduced, kept, worst, difference, judged)
+
+    def _judge(self, data: Candidates, own: Float64, kept: Int64) -> tuple[float | None, int]:
+        """The largest difference to ir-measures, and over how many lists."""
+        chosen = np.flatnonzero(order_hashes(data.query_ids) / 2.0**64 <= self.share)
+        if isinstance(self.measure, OwnMeasure) or not chosen.size:
+            return None, 0
+        some = data if chosen.size == len(data) else data.take(chosen)
+        beta, tail = float(self.certificate.fusion["beta"]), as_tail(self.certificate.tail)
+        judged = judged_values(some, final_scores(some, beta), kept[chosen], tail, self.measure)
+        return confirm(own[chosen], judged, some, self.measure), chosen.size
 
 
 def claimed_target(certificate: Certificate, loss: OwnFunction | None = None) -> Target:
