@@ -7,7 +7,7 @@ HEAVY := $(VENV)/.heavy
 MODEL := .models/ms-marco-MiniLM-L-12-v2-torch
 ROOT := $(shell test $$(id -u) = 0 || echo sudo)
 
-.PHONY: setup system demo test test-heavy lint bench bench-integrations bench-serve fuzz validity real reproduce docs clean
+.PHONY: setup system demo test test-heavy lint bench bench-integrations bench-scale bench-serve fuzz validity real reproduce docs clean
 
 setup: $(STAMP)
 
@@ -52,6 +52,9 @@ bench: setup  ## speed as ratios, in one run
 
 bench-integrations: setup $(HEAVY)  ## what each integration costs and saves: docs/integrations/measured.md (half an hour)
 	$(BIN)/python -m benchmarks.integrations
+
+bench-scale: setup  ## a hundred million rows, Ray, faults: docs/scale-measured.md and docs/capacity.md (half an hour)
+	$(BIN)/python -m benchmarks.scale
 
 bench-serve: setup  ## the service under load by wrk (make system), beside plain FastAPI: docs/service-measured.md
 	$(BIN)/python -m benchmarks.service
