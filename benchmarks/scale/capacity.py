@@ -114,8 +114,8 @@ def _needed(found: Findings, unit: Unit) -> list[str]:
     return [
         f"## {PASSAGES / _MILLION:.1f} million passages, {QUERIES:,} queries, top {DEPTH:,}",
         f"GPU hours take the paper's {GPU_MS[0]} and {GPU_MS[1]} ms a pair; a search by BM25 is taken to grow with the "
-        "collection; passages are longer than the questions measured here, so that reranking and encoding them on a CPU "
-        "takes more than this.",
+        "collection; passages are longer than the questions measured here, so that reranking and encoding them on a "
+        "CPU takes more than this.",
         pipe_table(["", "CPU hours", "GPU hours", "memory", "storage"], cells, 1),
         f"Reranking is everything: calibrating costs {calibrated / (pairs * GPU_MS[0] / 1000 / _HOUR):.1e} of it.",
     ]
@@ -151,14 +151,15 @@ def _next(found: Findings, unit: Unit) -> list[str]:
     most = (room - unit.resting_bytes) / max(unit.query_bytes, 1.0)
     return [
         "## Where the next bottleneck is",
-        f"- **Scoring.** The reranker, by far; it is spread over as many GPUs as there are (`surecut score --runner ray "
-        "--gpus 1`), and a block of pairs is all that a failed worker loses. The driver only writes rows "
-        f"({unit.row_bytes:.0f} bytes each): a thousand pairs a millisecond are {1e6 * unit.row_bytes / 1e6:,.0f} MB a "
-        "second to its disk, which is where one driver ends.",
+        "- **Scoring.** The reranker, by far; it is spread over as many GPUs as there are (`surecut score --runner "
+        "ray --gpus 1`), and a block of pairs is all that a failed worker loses. The driver only writes rows "
+        f"({unit.row_bytes:.0f} bytes each): a million pairs a second are {unit.row_bytes:,.0f} MB a second to its "
+        "disk, long after everything else has ended.",
         f"- **Calibrating.** Decoding the Parquet files is {reading.seconds / pieces.seconds:.0%} of the time on one "
-        f"machine, and document ids are most of it. Ray divides that over nodes; what cannot be divided is the walk, which "
-        f"needs every query's change points in one place in the pre-registered order: {unit.query_bytes:,.0f} bytes a "
-        f"query here, so that a machine with {room / _GB:.0f} GB ends at about {most / _MILLION:,.0f} million queries.",
+        "machine, and document ids are most of it. Ray divides that over nodes; what cannot be divided is the walk, "
+        "which needs every query's change points in one place in the pre-registered order: "
+        f"{unit.query_bytes:,.0f} bytes a query here, so that a machine with {room / _GB:.0f} GB ends at about "
+        f"{most / _MILLION:,.0f} million queries.",
         "- **Judgements** are read at once, and so is the column of query ids; both are small beside the lists.",
         "- **After pruning**, retrieval: at the sizes above the reranker still dominates until it sees some ten "
         "candidates, and from there on the first stage is the next thing to make cheaper.",

@@ -52,9 +52,9 @@ def _against_reading(found: Findings) -> list[str]:
     return [
         "## A hundred million rows",
         "*read, nothing kept* is `polars.scan_parquet` streaming through all columns, every batch dropped as it comes; "
-        "*read, all kept* collects them into one frame by the same engine. *in memory* is `read_table` and `calibrate`, "
-        "*in pieces* `surecut calibrate --table`, *Ray* the same with `--runner ray`, which has to start first. The "
-        "three certificates are the same, byte for byte.",
+        "*read, all kept* collects them into one frame by the same engine. *in memory* is `read_table` and "
+        "`calibrate`, *in pieces* `surecut calibrate --table`, *Ray* the same with `--runner ray`, which has to start "
+        "first. The three certificates are the same, byte for byte.",
         pipe_table(heads, rows, 2),
         _verdict(found),
     ]
@@ -90,7 +90,8 @@ def _curve(found: Findings) -> list[str]:
         "## Against rows",
         "![Seconds against candidates for four paths, lists of 1,000; the numbers are in the table below.]"
         "(figures/scale-time.svg)",
-        "![Peak memory against candidates for the same paths: in pieces it stays nearly level.](figures/scale-memory.svg)",
+        "![Peak memory against candidates for the same paths: in pieces it stays nearly level.]"
+        "(figures/scale-memory.svg)",
         "![Microseconds a query against the number of queries, lists of 100: the cost of a query does not grow.]"
         "(figures/scale-per-query.svg)",
         pipe_table(heads, rows, 1),
@@ -106,10 +107,10 @@ def _ray(found: Findings) -> list[str]:
     verdict = "within" if job.ratio <= MOST_RAY else "beyond"
     return [
         "## What Ray costs",
-        f"The same scoring job (BM25 and a cross-encoder, {job.pairs:,} pairs) on the same processors, to the same table: "
-        f"{job.local_seconds:.0f} s by the plain path, {job.ray_seconds:.0f} s by Ray, its start and the loading of a "
-        f"model in every worker included: {job.ratio:.2f} times, {verdict} the limit of {MOST_RAY:g}. Memory: "
-        f"{job.local_bytes / _GB:.2f} and {job.ray_bytes / _GB:.2f} GB.",
+        f"The same scoring job (BM25 and a cross-encoder, {job.pairs:,} pairs) on the same processors, to the same "
+        f"table: {job.local_seconds:.0f} s by the plain path, {job.ray_seconds:.0f} s by Ray, its start and the "
+        f"loading of a model in every worker included: {job.ratio:.2f} times, {verdict} the limit of {MOST_RAY:g}. "
+        f"Memory: {job.local_bytes / _GB:.2f} and {job.ray_bytes / _GB:.2f} GB.",
     ]
 
 

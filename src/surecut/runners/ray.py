@@ -10,7 +10,7 @@ import pickle
 import socket
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, TypeVar
@@ -21,8 +21,10 @@ from surecut.runners import Worker
 from surecut.runners.threads import THREADS
 
 T = TypeVar("T")
+_STDERR = 2
 _PATIENCE = 10.0  # seconds
 _AHEAD = 3  # tasks a processor that are waiting or done, with the one it is at
+_QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_BACKEND_LOG_LEVEL": "fatal"}  # nobody is told, nothing is printed
 _PASSED_ON = ("SURECUT_CACHE", "SURECUT_DATA", "SURECUT_MODELS", "HF_HOME", "HF_HUB_OFFLINE", "PYTHONPATH")
 
 
@@ -103,14 +105,16 @@ class Ray:
 
     def _connected(self) -> Any:
         """The library, once it is connected."""
-        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nobody is told
+        for name, value in _QUIET.items():
+            os.environ.setdefault(name, value)
         ray = needed("ray", "ray")
         if ray.is_initialized():
             return ray
         local = {} if self.address else {"_node_ip_address": "127.0.0.1", "include_dashboard": False}
         try:
             self._refuse_nobody()
-            ray.init(self.address, logging_level=logging.ERROR, log_to_driver=False, **local)
+            with _nothing_on_stderr():
+                ray.init(self.address, logging_level=logging.ERROR, log_to_driver=False, **local)
         except (OSError, RuntimeError, ValueError) as error:
             reason = (str(error).splitlines() or [type(error).__name__])[0]
             raise InputError(
@@ -133,6 +137,19 @@ class Ray:
         passed_on = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
         named = {"SURECUT_CACHE": str(cache_folder().resolve()), THREADS: threads, "POLARS_MAX_THREADS": threads}
         return {"env_vars": {**passed_on, **named, "NUMBA_NUM_THREADS": threads}}
+
+
+@contextmanager
+def _nothing_on_stderr() -> Iterator[None]:
+    """Ray's compiled parts announce themselves there; what goes wrong is raised."""
+    kept, nowhere = os.dup(_STDERR), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, _STDERR)
+    try:
+        yield
+    finally:
+        os.dup2(kept, _STDERR)
+        os.close(kept)
+        os.close(nowhere)
 
 
 @dataclass(frozen=True)
