@@ -35,6 +35,7 @@ def main() -> None:
     if not options.words:
         if "SURECUT_DATA" not in os.environ:
             parser.error("SURECUT_DATA is not set: it names the folder of the collections (quora-duplicates.zip, ...)")
+        os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"  # Ray stays on loopback
         with tempfile.TemporaryDirectory(prefix="surecut-scale-") as place:
             os.environ["SURECUT_CACHE"] = str(Path(place) / "cache")
             found = find(Path(place), options.models)

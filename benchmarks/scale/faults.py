@@ -31,7 +31,6 @@ class Fault:
 @contextmanager
 def cluster() -> Iterator[Any]:
     """A head that computes nothing, and two nodes with a processor each."""
-    os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"  # everything stays on loopback
     from ray.cluster_utils import Cluster
 
     head = {"num_cpus": 0, "node_ip_address": "127.0.0.1", "include_dashboard": False}

@@ -132,6 +132,16 @@ def test_a_table_is_the_same_by_ray_with_what_failed_named(ray, system, tmp_path
     assert remote.failures
 
 
+def test_relative_names_mean_the_same_over_there(ray, system, tmp_path, monkeypatch):
+    path = system("dense")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SURECUT_CACHE", "kept")
+    path.write_text(path.read_text().replace(f"{tmp_path}/", "./"))
+    score("dense.toml", "t", runner=sc.Ray())
+    certificate = sc.calibrate(sc.scan_table("t", runner=sc.Ray(), missing_reranker="lowest"), target=sc.max_drop(0.5))
+    assert certificate.calibration["queries"] == 60
+
+
 def test_what_one_runner_began_the_other_finishes(ray, system, tmp_path):
     from tests.system.making import After, stop
 

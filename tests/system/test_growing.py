@@ -7,6 +7,7 @@ import pytest
 
 from surecut import InputError, read_table
 from surecut.system.growing import GrowingTable
+from surecut.system.isolating import Failure
 
 PLAN = {"depth": 4, "retriever": "one", "reranker": "two"}
 
@@ -155,3 +156,38 @@ def test_a_folder_in_which_nothing_was_scored_may_be_taken(table, tmp_path):
     table().open()
     filled(table({**PLAN, "reranker": "three"}))
     assert json.loads((tmp_path / "t" / "meta.json").read_text())["plan"]["reranker"] == "three"
+
+
+def test_blocks_come_in_any_order_and_make_a_part_with_the_last_of_it(table, tmp_path, monkeypatch):
+    monkeypatch.setattr("surecut.system.growing._ROWS_PER_PART", 40)  # blocks 0 1, 2 3, 4
+    growing, made = table(), []
+    growing.open()
+    for number in (3, 0, 4, 1, 2):
+        growing.write(growing.blocks[number], rows(growing.blocks[number]))
+        made.append(sorted(each.stem for each in (tmp_path / "t").glob("candidates/*.parquet")))
+    assert made == [
+        [],
+        [],
+        ["part-00002"],
+        ["part-00000", "part-00002"],
+        ["part-00000", "part-00001", "part-00002"],
+    ]
+
+
+def test_what_failed_is_kept_beside_its_part_until_that_is_made_anew(table, tmp_path, monkeypatch):
+    monkeypatch.setattr("surecut.system.growing._ROWS_PER_PART", 40)
+    failed = {1: Failure("q05", "d4", "gave nan"), 4: Failure("q21", None, "no vector")}
+    growing = table()
+    growing.open()
+    for block in growing.missing():
+        growing.write(block, rows(block), [failed[block.number]] if block.number in failed else [])
+    growing.finish(None, {})
+    assert table().failures() == [failed[1], failed[4]]
+    (tmp_path / "t" / "candidates" / "part-00000.parquet").unlink()
+    again = table()
+    again.open()
+    for block in again.missing():
+        again.write(block, rows(block))
+    again.finish(None, {})
+    assert table().failures() == [failed[4]]
+    assert not list((tmp_path / "t").glob("candidates/part-00000.failed.json"))

@@ -25,6 +25,7 @@ _STDERR = 2
 _PATIENCE = 10.0  # seconds
 _AHEAD = 3  # tasks a processor that are waiting or done, with the one it is at
 _QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_BACKEND_LOG_LEVEL": "fatal"}  # nobody is told, nothing is printed
+_ON_LOOPBACK = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}  # how Ray itself keeps to an address nobody else can reach
 _PASSED_ON = ("SURECUT_CACHE", "SURECUT_DATA", "SURECUT_MODELS", "HF_HOME", "HF_HUB_OFFLINE", "PYTHONPATH")
 
 
@@ -52,13 +53,13 @@ class Ray:
         """A task an item, on one processor; as many at a time as the cluster has room for."""
         ray = self._connected()
         task = ray.remote(num_cpus=1, max_retries=-1, runtime_env=self._environment(1.0))(_attempted)
-        shared, left = ray.put(work), iter(items)
+        shared, here, left = ray.put(work), os.getcwd(), iter(items)
         room = _AHEAD * max(1, int(ray.cluster_resources().get("CPU", 1)))
-        waiting = deque(task.remote(shared, item) for item in islice(left, room))
+        waiting = deque(task.remote(shared, item, here) for item in islice(left, room))
         try:
             while waiting:
                 made = _unwrapped(ray.get(waiting.popleft()))
-                waiting.extend(task.remote(shared, item) for item in islice(left, 1))
+                waiting.extend(task.remote(shared, item, here) for item in islice(left, 1))
                 yield made
         finally:
             for running in waiting:
@@ -79,7 +80,7 @@ class Ray:
         most = min(len(items), self.workers or self._room(ray))
         made = data.from_items(rows, override_num_blocks=len(rows)).map_batches(
             _Actor,
-            fn_constructor_args=(worker,),
+            fn_constructor_args=(worker, os.getcwd()),
             batch_size=1,
             compute=data.ActorPoolStrategy(min_size=1, max_size=most, initial_size=most),
             num_cpus=self.cpus,
@@ -105,12 +106,12 @@ class Ray:
 
     def _connected(self) -> Any:
         """The library, once it is connected."""
-        for name, value in _QUIET.items():
+        for name, value in (_QUIET if self.address else {**_QUIET, **_ON_LOOPBACK}).items():
             os.environ.setdefault(name, value)
         ray = needed("ray", "ray")
         if ray.is_initialized():
             return ray
-        local = {} if self.address else {"_node_ip_address": "127.0.0.1", "include_dashboard": False}
+        local = {} if self.address else {"include_dashboard": False}
         try:
             self._refuse_nobody()
             with _nothing_on_stderr():
@@ -160,7 +161,10 @@ class _Refused:
     sentence: str
 
 
-def _attempted(work: Callable[[Any], Any], item: Any) -> Any:
+def _attempted(work: Callable[[Any], Any], item: Any, folder: str) -> Any:
+    """Work where the command was given, so that relative names mean the same."""
+    with suppress(OSError):
+        os.chdir(folder)
     try:
         return work(item)
     except InputError as error:
@@ -178,12 +182,12 @@ def _unwrapped(made: Any) -> Any:
 class _Actor:
     """Holds what a worker needs, from its first item on."""
 
-    def __init__(self, worker: Worker[Any]) -> None:
-        self._worker = worker
+    def __init__(self, worker: Worker[Any], folder: str) -> None:
+        self._worker, self._folder = worker, folder
         self._work: Callable[[Any], Any] | None = None
 
     def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
-        made = _attempted(self._done, pickle.loads(batch["item"][0]))
+        made = _attempted(self._done, pickle.loads(batch["item"][0]), self._folder)
         return {"place": batch["place"], "made": [pickle.dumps(made)]}
 
     def _done(self, item: Any) -> Any:

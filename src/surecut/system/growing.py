@@ -116,15 +116,16 @@ class GrowingTable:
 
     def write(self, block: Block, rows: pl.DataFrame, failures: Sequence[Failure] = ()) -> None:
         """Keep a block, in whatever order they come; with the last one of a part, the part is made."""
+        unwritten = self._unwritten
         _keep_failures(_failed(self._block(block)), [each.to_json() for each in failures])
         write_atomically(self._block(block), as_parquet(rows))
-        self._unwritten[block.part] -= 1
-        if not self._unwritten[block.part]:
+        unwritten[block.part] -= 1
+        if not unwritten[block.part]:
             self._gather(block.part)
 
     @cached_property
     def _unwritten(self) -> Counter[int]:
-        """How many blocks each part still waits for, counted with the first one that is written."""
+        """How many blocks each part still waits for, counted when the first one is about to be written."""
         return Counter(block.part for block in self.missing())
 
     def failures(self) -> list[Failure]:
