@@ -27,7 +27,7 @@ def simulated_table(root: Path, queries: int, depth: int) -> Path:
         frame, judged = _part(first, min(size, queries - first), depth, seed=part)
         (folder / "candidates" / f"part-{part:05d}.parquet").write_bytes(as_parquet(frame))
         qrels.append(judged)
-    (folder / "qrels.parquet").write_bytes(as_parquet(pl.concat(qrels)))
+    (folder / "qrels.parquet").write_bytes(as_parquet(pl.concat(qrels).sort("query_id", "doc_id")))
     described = {"depth": depth, "parts": len(qrels), "fingerprints": {}}
     (folder / "meta.json").write_text(json.dumps(described) + "\n")
     return folder

@@ -69,7 +69,7 @@ class ReadPart:
             frame = _named(path, collected(scan.select(telling).slice(len(runs) * _SLICE, _SLICE), path))
             runs.append(_runs(frame))
             groups |= agreeing(groups, groups_of(frame)) if "group" in telling else {}
-        return _part(path, columns, pl.concat(runs), groups)
+        return _part(path, columns, pl.concat(runs), groups, sliced=len(runs) > 1)
 
 
 def _named(path: Path, frame: pl.DataFrame) -> pl.DataFrame:
@@ -92,12 +92,13 @@ def _runs(frame: pl.DataFrame) -> pl.DataFrame:
     return pl.DataFrame(found).with_columns(pl.col("judged", "relevant") > 0)
 
 
-def _part(path: Path, columns: tuple[str, ...], runs: pl.DataFrame, groups: Mapping[str, str]) -> Part:
+def _part(path: Path, columns: tuple[str, ...], runs: pl.DataFrame, groups: Mapping[str, str], sliced: bool) -> Part:
     """Stretches that follow each other, at the border of two slices, are one."""
     added = (pl.col("rows").sum(), pl.col("judged", "relevant").any(), pl.col("negative").sum())
-    whole = runs.group_by(pl.col("query_id").rle_id().alias("run"), maintain_order=True).agg(
-        pl.col("query_id").first(), *added
-    )
+    whole = runs
+    if sliced:
+        numbered = pl.col("query_id").rle_id().alias("run")
+        whole = runs.group_by(numbered, maintain_order=True).agg(pl.col("query_id").first(), *added)
     together = whole["query_id"].n_unique() == whole.height
     if not together:
         whole = whole.group_by("query_id").agg(*added).sort("query_id")

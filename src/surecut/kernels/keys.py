@@ -278,9 +278,14 @@ def count_kept_in(
     size = scores.size
     if size == 0:
         return 0
+    rising = 0
     for i in range(1, size):
-        if not scores[i] <= scores[i - 1]:
-            return -2 if np.isnan(scores[i]) or np.isnan(scores[i - 1]) else -1
+        rising += not scores[i] <= scores[i - 1]
+    if rising > 0:
+        for i in range(size):
+            if np.isnan(scores[i]):
+                return -2
+        return -1
     if not (np.isfinite(scores[0]) and np.isfinite(scores[size - 1])):
         return -2
     reached = size

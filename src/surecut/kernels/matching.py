@@ -29,7 +29,7 @@ def match_rows(
     matched = np.full(other_hashes.size, -1, np.int64)
     longest = longest_list(offsets)
     slots = 2
-    while slots < 2 * longest:
+    while slots < 8 * longest:  # few share a slot
         slots *= 2
     mask = np.uint64(slots - 1)
     held = np.full(slots, -1, np.int64)  # a row, once it is one of the query at hand
