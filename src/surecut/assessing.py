@@ -17,7 +17,7 @@ from surecut.deciding import Decision
 from surecut.errors import InputError
 from surecut.fitting import Fitted
 from surecut.folding import Folds, enough, judged_only, place_elsewhere, refuse_overlap
-from surecut.lists import Lists
+from surecut.lists import Lists, refuse_no_lists
 from surecut.measures import NO_CUTOFF, OwnFunction
 from surecut.placement import thresholds_for_means
 from surecut.preparing import prepare
@@ -67,6 +67,7 @@ def assess(
         tune: Other queries to place the threshold of a budget on.
         aside: Without them, and without unjudged queries, the share of the queries set aside for that.
     """
+    refuse_no_lists(data)
     size = size_asked(keep, budget)
     if claim not in CLAIMS:
         raise InputError(unknown("claim", claim, list(CLAIMS)))

@@ -17,7 +17,7 @@ from surecut.errors import InputError
 from surecut.folding import enough, judged_only
 from surecut.fusion import final_scores
 from surecut.judging import confirm, judged_values
-from surecut.lists import Lists
+from surecut.lists import Lists, refuse_no_lists
 from surecut.measures import AnyMeasure, OwnFunction, OwnMeasure, as_measure
 from surecut.preregistered import in_test_order, order_hashes
 from surecut.reducing import Reduce, Reduced
@@ -71,6 +71,7 @@ def check(
     The lists (some 20,000 of them, where there are more) are evaluated twice, by surecut's kernels and by ir-measures;
     a disagreement is an error.
     """
+    refuse_no_lists(data)
     refuse_other_system(certificate, data.system, any_system)
     target = claimed_target(certificate, loss)
     chosen = target.measure(declared_measure(certificate, measure))

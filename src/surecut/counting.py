@@ -9,8 +9,13 @@ from surecut.reducing import Reduced
 _LOW_SHARE = 0.2
 
 
-def census(data: Lists, used: Reduced | None, judgements_used: bool = True) -> dict[str, Any]:
-    """What was read and what was left out; and how much of the final top k of the lists that were used was judged."""
+def census(
+    data: Lists, used: Reduced | None, judgements_used: bool = True, filled: int | None = None
+) -> dict[str, Any]:
+    """What was read and what was left out; and how much of the final top k of the lists that were used was judged.
+
+    `filled` candidates without a reranker score were placed last, where `used` does not say so.
+    """
     counts: dict[str, Any] = {
         "queries": len(data),
         "candidates": int(data.lengths.sum()),
@@ -20,7 +25,7 @@ def census(data: Lists, used: Reduced | None, judgements_used: bool = True) -> d
         "queries_without_relevant": data.without_relevant,
         "negative_grades": data.census.negative_grades,
         "extra_reranked": data.census.extra_reranked,
-        "filled_reranked": data.census.filled_reranked if used is None else used.filled,
+        "filled_reranked": used.filled if used is not None else filled or data.census.filled_reranked,
         "judgements_used": judgements_used,
         "judged_share": None,
     }

@@ -35,3 +35,12 @@ def final_list(certificate: "Certificate", retriever: Float32, reranked: Float64
     if certificate.tail == "append":
         listed += [Placed(place, None, None) for place in range(reranked.size, retriever.size)]
     return listed
+
+
+def unknown_last(scores: Float64) -> Float64:
+    """Candidates without a score (nan) below all others, as `missing_reranker="lowest"` places them in calibration."""
+    unknown = np.isnan(scores)
+    if not unknown.any():
+        return scores
+    known = scores[~unknown]
+    return np.where(unknown, known.min() - 1.0 if known.size else 0.0, scores)

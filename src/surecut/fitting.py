@@ -1,6 +1,6 @@
 """What is fitted or placed, on queries set apart for that: temperature, fusion weight, starts and grid."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -9,12 +9,11 @@ from surecut.candidates import Candidates
 from surecut.choices import Choices
 from surecut.folding import Folds
 from surecut.fusion import best_weight, refuse_without_relevant, values_by_weight
-from surecut.joining import joined
 from surecut.lists import Lists
 from surecut.measures import AnyMeasure
 from surecut.placement import placed_grid, placed_starts
 from surecut.rules import KEEP_EVERYTHING, Rule
-from surecut.temperature import fit_temperature, to_fit_on
+from surecut.temperature import fit_temperature
 
 
 @dataclass(frozen=True)
@@ -32,7 +31,8 @@ def fit(folds: Folds, choices: Choices, declared: AnyMeasure) -> Fitted:
     """Fit and place whatever needs it; `declared` is the measure that a fusion weight is fitted for."""
     rule, beta, purposes = choices.rule, choices.fusion, []
     if rule.fits_temperature and folds.tuning is not None:
-        rule = rule.with_parameters({"temperature": _temperature(folds.tuning, getattr(choices.measure, "rel", 1))})
+        temperature = fit_temperature(folds.tuning.at_hand(), getattr(choices.measure, "rel", 1))
+        rule = rule.with_parameters({"temperature": temperature})
         purposes.append("temperature")
     if isinstance(beta, str):
         assert folds.tuning is not None
@@ -58,19 +58,6 @@ def fit(folds: Folds, choices: Choices, declared: AnyMeasure) -> Fitted:
 def depth_of(data: Lists) -> int:
     """What the retriever was asked for, as far as that is known."""
     return max(data.depth or 0, int(data.lengths.max()))
-
-
-def _temperature(tuning: Lists, rel: int) -> float:
-    data = joined(list(tuning.map(_ForTemperature(rel))))
-    return fit_temperature(data.take(by_id(data)), rel)
-
-
-@dataclass(frozen=True)
-class _ForTemperature:
-    rel: int
-
-    def __call__(self, data: Candidates) -> Candidates:
-        return to_fit_on(replace(data, reranker=None, doc_ids=None), self.rel)
 
 
 def _weight(tuning: Lists, measure: AnyMeasure) -> float:

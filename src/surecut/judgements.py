@@ -46,26 +46,31 @@ class Judgements:
 
     def about(self, places: Int64) -> Listed:
         """The judgements of the queries at these places, in their order; one that is not judged has none."""
-        offsets, known = self._listed.offsets, places >= 0
-        lengths = np.where(known, np.diff(offsets)[places], 0)
+        offsets = self._listed.offsets  # the last place has no judgements: that of queries which are not judged
+        lengths = np.append(np.diff(offsets), 0)[places]
         taken = offsets_of(lengths)
-        rows = np.arange(taken[-1]) + np.repeat(offsets[:-1][places] - taken[:-1], lengths)
+        rows = np.arange(taken[-1]) + np.repeat(offsets[places] - taken[:-1], lengths)
         return Listed(self._names[places].tolist(), taken, self._listed.frame[rows])
 
 
 def _whole(qrels: pl.DataFrame) -> pl.DataFrame:
     """Grades as whole numbers; others are refused."""
-    grade = qrels["relevance"]
-    whole = as_numbers(grade, strict=False)
+    whole = refuse_odd_grades(qrels["query_id"], qrels["relevance"], qrels["doc_id"])
+    return qrels.with_columns(whole.cast(pl.Int64).alias("relevance"))
+
+
+def refuse_odd_grades(queries: pl.Series, grades: pl.Series, documents: pl.Series | None = None) -> pl.Series:
+    """Grades as numbers, once it is clear that they are whole ones."""
+    whole = as_numbers(grades, strict=False)
     odd = whole.is_null() | (whole != whole.floor()) | (whole.abs() > LARGEST_GRADE)
     odd = odd.fill_null(True) | whole.is_nan()
     if odd.any():
         row = int(odd.arg_max() or 0)
+        document = "" if documents is None else f", document '{documents[row]}'"
         raise InputError(
-            f"query '{qrels['query_id'][row]}', document '{qrels['doc_id'][row]}': the grade '{grade[row]}' is not a "
-            "whole number of 32 bits"
+            f"query '{queries[row]}'{document}: the grade '{grades[row]}' is not a whole number of 32 bits"
         )
-    return qrels.with_columns(whole.cast(pl.Int64).alias("relevance"))
+    return whole
 
 
 def _unique(listed: Listed) -> Listed:

@@ -14,8 +14,10 @@ from surecut.candidates import Candidates
 from surecut.kernels.selection import BITS, count_digits
 from surecut.lists import Lists
 from surecut.measures import NO_CUTOFF
+from surecut.preregistered import preregistered_order
 from surecut.rules import GRID_SIZE, KEEP_EVERYTHING, START_SHARES, Rule
 
+_ENOUGH = 5_000  # queries to place a grid on
 _SIGN = np.uint64(1 << 63)
 Count = Callable[[int, UInt64], Int64]
 """Keys that may be pruned, by the digit at a shift, for each of several prefixes (see `count_digits`)."""
@@ -98,7 +100,8 @@ def placed_starts(rule: Rule, data: Lists) -> tuple[float, ...]:
 
 
 def placed_grid(rule: Rule, data: Lists) -> Float64:
-    """Quantiles of these queries' keys, after "keep everything"."""
-    keys = np.concatenate(list(data.map(rule.keys, scores_only=True)))
+    """Quantiles of the keys of these queries (of very many, some), after "keep everything"."""
+    some = data.take(np.sort(preregistered_order(data.query_ids)[:_ENOUGH])) if len(data) > _ENOUGH else data
+    keys = np.concatenate(list(some.map(rule.keys, scores_only=True)))
     quantiles = np.quantile(keys, np.linspace(0.0, 1.0, GRID_SIZE))
     return np.concatenate(([KEEP_EVERYTHING], np.unique(quantiles)))

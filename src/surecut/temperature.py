@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from surecut.candidates import Candidates, counts_by_query
+from surecut.candidates import Candidates
 from surecut.errors import InputError
 from surecut.kernels.keys import softmax_slope
 
@@ -17,16 +17,19 @@ _CLOSE = 1e-13
 def fit_temperature(data: Candidates, rel: int = 1) -> float:
     """T that minimises the mean of -log softmax(s/T) at each query's first relevant candidate.
 
-    The objective is convex in 1/T, so its slope has one root.
+    The objective is convex in 1/T, so its slope has one root. Queries are added up in the order of their ids, so that
+    no bit of it depends on the order they come in.
     """
-    some = to_fit_on(data, rel)
-    if not len(some):
+    relevant = np.flatnonzero(data.grades >= rel)
+    found = np.searchsorted(relevant, data.offsets)
+    by_id = np.argsort(data.query_ids, kind="stable")
+    queries = by_id[np.diff(found)[by_id] > 0]
+    if not queries.size:
         raise InputError("no query has a relevant candidate to fit the temperature on: use rule 'softmax'")
-    relevant = np.flatnonzero(some.grades >= rel)
-    targets = relevant[np.searchsorted(relevant, some.offsets[:-1])]
+    targets = relevant[found[queries]]
 
     def slope(log_temperature: float) -> float:
-        return float(softmax_slope(some.retriever, some.offsets, targets, math.exp(-log_temperature)))
+        return float(softmax_slope(data.retriever, data.offsets, queries, targets, math.exp(-log_temperature)))
 
     low, high = math.log(LOWEST), math.log(HIGHEST)
     if slope(low) <= 0 or slope(high) >= 0:
@@ -35,11 +38,6 @@ def fit_temperature(data: Candidates, rel: int = 1) -> float:
             "separate relevant documents, or separate them perfectly; use rule 'softmax', which fits nothing"
         )
     return math.exp(_root(slope, low, high))
-
-
-def to_fit_on(data: Candidates, rel: int = 1) -> Candidates:
-    """The queries that have a relevant candidate."""
-    return data.take(np.flatnonzero(counts_by_query(data.grades >= rel, data.offsets)))
 
 
 def _root(falling: Callable[[float], float], low: float, high: float) -> float:

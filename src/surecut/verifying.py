@@ -17,7 +17,7 @@ from surecut.deciding import decide
 from surecut.errors import InputError
 from surecut.fitting import fit
 from surecut.folding import Folds
-from surecut.lists import Lists
+from surecut.lists import Lists, refuse_no_lists
 from surecut.measures import OwnFunction
 from surecut.preparing import prepare
 from surecut.rederiving import (
@@ -122,6 +122,7 @@ def verify(
     Raises:
         InputError: It cannot be told: too few queries, no judgements, something is needed that was not given.
     """
+    refuse_no_lists(data)
     if max_keep is not None and certificate.status != "abstained":
         raise InputError("the certificate records whether it has a cap: leave out --max-keep (max_keep=)")
     deep, other = data.cut(depth), None if tune is None else tune.cut(depth)

@@ -1,5 +1,7 @@
 """Ray on this machine: the same tables and certificates, byte for byte, and errors that come home as they are."""
 
+import os
+
 import pytest
 
 import surecut as sc
@@ -48,6 +50,21 @@ class Broken:
         raise sc.InputError("no such model folder")
 
 
+class Unshared:
+    def __call__(self):
+        return lambda item: open("/nowhere/at/all")
+
+
+class Deadly:
+    """One of its items ends the process that works on it."""
+
+    def __call__(self):
+        return lambda item: os._exit(1) if item == 3 else item
+
+    def given_up(self, item, reason):
+        return f"{item} {reason}"
+
+
 def test_tasks_come_back_in_the_order_of_the_items(ray):
     assert list(sc.Ray().map(squared, range(40))) == [number * number for number in range(40)]
 
@@ -78,6 +95,35 @@ def test_a_worker_that_cannot_be_made_says_why(ray):
         list(sc.Ray().infer(Broken(), [1, 2, 3]))
 
 
+def test_a_file_that_a_node_does_not_have_is_named_with_the_node(ray):
+    with pytest.raises(
+        sc.InputError, match=r"^/nowhere/at/all: No such file .*, on .*: every node needs the same files"
+    ):
+        list(sc.Ray().infer(Unshared(), [1]))
+
+
+def test_what_ends_its_worker_again_and_again_is_given_up(ray):
+    made = dict(sc.Ray(workers=2).infer(Deadly(), list(range(6))))
+    assert made.pop(3) == "3 ended its worker 3 times: out of memory, or a fault of the library"
+    assert made == {item: item for item in (0, 1, 2, 4, 5)}
+
+
+def test_very_many_items_share_blocks(ray, monkeypatch):
+    monkeypatch.setattr("surecut.runners.ray._MOST_BLOCKS", 4)
+    assert dict(sc.Ray().infer(Adding(1), list(range(10)))) == {number: number + 1 for number in range(10)}
+
+
+def test_it_listens_where_nobody_else_can_reach_it(ray):
+    assert {node["NodeManagerAddress"] for node in ray.nodes()} == {"127.0.0.1"}
+
+
+def test_a_process_has_one_cluster(ray, monkeypatch):
+    monkeypatch.setattr("surecut.runners.ray._joined", [None])
+    with pytest.raises(sc.InputError, match=r"connected to Ray at 'this machine', not at '127.0.0.1:1': ray.shutdown"):
+        list(sc.Ray("127.0.0.1:1").map(squared, [1]))
+    assert list(sc.Ray().map(squared, [2])) == [4]
+
+
 @pytest.mark.parametrize("given", [{"workers": 0}, {"cpus": 0}, {"gpus": -1}], ids=str)
 def test_impossible_workers_are_refused(given):
     with pytest.raises(sc.InputError, match=r"at least 1|needs processors"):
@@ -85,8 +131,9 @@ def test_impossible_workers_are_refused(given):
 
 
 def test_workers_that_fit_nowhere_are_refused(ray):
-    with pytest.raises(sc.InputError, match=r"needs 1 processors and 1 GPUs, and the cluster has 2 .* and 0 GPUs"):
-        list(sc.Ray(gpus=1).infer(Adding(1), [1]))
+    for given in ({"gpus": 1}, {"gpus": 1, "workers": 3}, {"cpus": 64}):
+        with pytest.raises(sc.InputError, match=r"no node of the cluster has them \(.* by node: 2 and 0\)"):
+            list(sc.Ray(**given).infer(Adding(1), [1]))
 
 
 def test_a_certificate_is_the_same_by_ray(ray, tmp_path, monkeypatch):

@@ -3,7 +3,8 @@
 import pytest
 
 from surecut.errors import Unscorable
-from surecut.system.isolating import Failure, isolate
+from surecut.system.isolating import Failure, isolate, refuse_hopeless
+from tests.system.making import store
 
 
 def failing_on(*bad, calls=None):
@@ -55,11 +56,19 @@ def test_it_always_divides_alike():
     assert one[0] == list(range(33))
 
 
-def test_where_everything_fails_it_is_not_the_texts():
-    with pytest.raises(Unscorable, match="cannot read 0"):
-        isolate(failing_on(*range(8)), 8)
-    few = isolate(failing_on(0, 1), 2)
-    assert set(few.reasons) == {0, 1}
+def test_where_everything_fails_each_has_its_reason():
+    found = isolate(failing_on(*range(8)), 8)
+    assert not found.made
+    assert found.reasons == {place: f"cannot read {place}" for place in range(8)}
+
+
+def test_a_whole_block_of_documents_that_fails_is_not_the_texts(tmp_path):
+    documents = store(tmp_path / "s", [f"text {number}" for number in range(20)])
+    refuse_hopeless(1, range(20), "gave nan", documents, known=False)
+    refuse_hopeless(0, range(16, 20), "gave nan", documents, known=True)  # the last ones, few, may all be to blame
+    for block, known in ((range(12), True), (range(4), False)):
+        with pytest.raises(Unscorable, match=r"documents 'd0' to 'd\d+': gave nan"):
+            refuse_hopeless(0, block, "gave nan", documents, known)
 
 
 def test_other_errors_are_not_swallowed():

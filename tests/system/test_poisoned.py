@@ -9,12 +9,15 @@ import pytest
 from onnx import numpy_helper
 
 import surecut as sc
+from surecut.errors import Unscorable
 from surecut.system.recipe import read_recipe
+from surecut.system.rerankers import CrossEncoder
 from surecut.system.scoring import score
 from tests.system.making import (
     WORDS,
     After,
     bi_encoder,
+    contents,
     cross_encoder,
     expander,
     in_small_blocks,
@@ -131,7 +134,7 @@ def test_documents_without_a_vector_have_no_score_by_it(recipe, models, tmp_path
     lost = rows.filter(pl.col("reranker").is_null())
     assert set(lost["doc_id"]) == set(DOCUMENTS)
     assert len(report.failures) == lost.height
-    assert "has no vector" in report.failures[0].reason
+    assert report.failures[0].reason == "the document could not be encoded"
 
 
 def test_a_query_that_cannot_be_encoded_has_no_candidates(recipe, models, beir, tmp_path):
@@ -144,6 +147,47 @@ def test_a_query_that_cannot_be_encoded_has_no_candidates(recipe, models, beir, 
     assert [each.query_id for each in report.failures if each.query_id] == [QUERY]
     assert QUERY not in set(rows_of(tmp_path / "t")["query_id"])
     assert len(set(rows_of(tmp_path / "t")["query_id"])) == 39
+
+
+@pytest.mark.parametrize("depth", [20, 300])
+def test_a_query_that_the_reranker_fails_on_does_not_stop_the_job(recipe, models, beir, tmp_path, depth):
+    """Deep lists have a block for each query: then all of a block fails, and it is the text all the same."""
+    asked = [json.loads(line) for line in (beir / "queries.jsonl").read_text().splitlines()]
+    changed = [{**each, "text": f"{each['text']} {POISON}"} if each["_id"] == QUERY else each for each in asked]
+    write_lines(beir / "queries.jsonl", changed)
+    path = recipe()
+    path.write_text(path.read_text().replace("depth = 20", f"depth = {depth}"))
+    report = score(read_recipe(path), tmp_path / "t")
+    rows = rows_of(tmp_path / "t")
+    assert rows.filter(pl.col("query_id") == QUERY)["reranker"].is_null().all()
+    assert rows.filter(pl.col("query_id") != QUERY)["reranker"].is_null().mean() < 0.2
+    assert QUERY in {each.query_id for each in report.failures}
+
+
+def test_what_a_device_that_has_gone_leaves_is_scored_again(recipe, models, tmp_path, monkeypatch):
+    """After a while nothing goes through any more: nothing of that is blamed on the texts, or kept."""
+    path = recipe(reranker=f'kind = "cross-encoder"\nmodel = "{models}/sound"')
+    calls, rerank = [], CrossEncoder.rerank
+
+    def gone(self, *given):
+        calls.append(1)
+        if len(calls) > 6:
+            raise Unscorable("CUDA error: device-side assert triggered")
+        return rerank(self, *given)
+
+    def two_a_block():
+        made = read_recipe(path)
+        made.reranker.pairs_per_block = 40
+        return made
+
+    score(two_a_block(), tmp_path / "whole")
+    with monkeypatch.context() as patch:
+        patch.setattr(CrossEncoder, "rerank", gone)
+        with pytest.raises(sc.InputError, match="device-side assert"):
+            score(two_a_block(), tmp_path / "t")
+    assert len(list((tmp_path / "t" / "blocks").iterdir())) == 6
+    assert not score(two_a_block(), tmp_path / "t").failures
+    assert contents(tmp_path / "t") == contents(tmp_path / "whole")
 
 
 def test_a_model_that_fails_on_everything_stops_the_job(recipe, models, tmp_path):

@@ -84,7 +84,9 @@ def calibrate(
     with watching() as watch:
         on: dict[str, Any] = {"depth": depth, "runner": runs_on, "watch": watch}
         data = open_data(retriever, reranker, qrels, table, **reading, **on)
-        tune = None if tune_table is None else open_data(None, None, None, tune_table, **on)
+        tune = None
+        if tune_table is not None:
+            tune = open_data(None, None, None, tune_table, missing_reranker=missing_reranker, **on)
         choices = resolve(**chosen, grouped=data.groups is not None)  # type: ignore[arg-type]
         watch.stage("calibrating")
         found = calibrated(choices, data, tune, as_measure(measure))

@@ -76,6 +76,8 @@ def open_data(
         raise InputError("--retriever and --table are both given: the data comes from one of them")
     if table is None and retriever is None:
         raise InputError("give the data as --retriever RUN (with --reranker and --qrels), or as --table DIR")
+    if runner is not LOCAL and (table is None or run_in(table) is not None):
+        raise InputError("--runner ray works on score tables, piece by piece: give one with --table")
     data: Candidates | ScoreTable
     if table is not None:
         if reranker or qrels:

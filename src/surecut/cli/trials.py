@@ -173,8 +173,8 @@ def trials(
             **common,
         )
     _show(found, form, output)
-    for _, data in pools if simulated is None else ():
-        print_census(census(data, None, judgements_used=agreement is None))
+    for (_, data), filled in zip(pools, found.filled_reranked, strict=True) if simulated is None else ():
+        print_census(census(data, None, agreement is None, filled))
 
 
 def _format(shown_as: str | None, output: Path | None) -> str:

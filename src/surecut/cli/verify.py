@@ -75,7 +75,11 @@ def verify(
     reading: dict[str, Any] = {"missing_reranker": missing_reranker, "absent": absent, "groups": groups}
     with watching() as watch:
         data = open_data(retriever, reranker, qrels, table, depth=depth, watch=watch, **reading)
-        tune = None if tune_table is None else open_data(None, None, None, tune_table, depth=depth, watch=watch)
+        tune = (
+            None
+            if tune_table is None
+            else open_data(None, None, None, tune_table, depth=depth, missing_reranker=missing_reranker, watch=watch)
+        )
         watch.stage("calibrating again")
         found = verifying.verify(
             loaded,

@@ -13,7 +13,8 @@ from surecut.candidates import counts_by_query, offsets_of
 from surecut.errors import InputError
 from surecut.frames import as_polars, groups_of
 from surecut.io.parquet import collected, scan_parquet
-from surecut.io.pieces import Piece
+from surecut.io.pieces import Piece, stamp_of
+from surecut.judgements import refuse_odd_grades
 from surecut.listing import as_numbers
 
 COLUMNS = ("query_id", "doc_id", "retriever", "reranker", "relevance", "group")
@@ -28,6 +29,7 @@ class Part:
     """A file of a score table, and its queries in the order in which it is read."""
 
     path: Path
+    stamp: tuple[int, int]
     columns: tuple[str, ...]
     queries: pl.Series
     lengths: Int64
@@ -45,7 +47,7 @@ class Part:
             beyond = len(self.queries)
             if self.together:
                 beyond = max(first + 1, int(np.searchsorted(ends, row + ROWS, side="right")))
-            yield Piece(self.path, self.columns, row, self.together, self.lengths[first:beyond])
+            yield Piece(self.path, self.columns, row, self.together, self.lengths[first:beyond], self.stamp)
             first, row = beyond, int(ends[beyond - 1])
 
 
@@ -85,6 +87,8 @@ def _runs(frame: pl.DataFrame) -> pl.DataFrame:
     offsets = offsets_of(runs["len"].to_numpy())
     counted = {name: np.zeros(runs.height, dtype=np.int64) for name in ("judged", "relevant", "negative")}
     if "relevance" in frame.columns:
+        given = frame.filter(pl.col("relevance").is_not_null())
+        refuse_odd_grades(given["query_id"], given["relevance"])
         grades = as_numbers(frame["relevance"], strict=False).to_numpy()
         flags = {"judged": ~np.isnan(grades), "relevant": grades > 0, "negative": grades < 0}
         counted = {name: counts_by_query(each, offsets) for name, each in flags.items()}
@@ -104,6 +108,7 @@ def _part(path: Path, columns: tuple[str, ...], runs: pl.DataFrame, groups: Mapp
         whole = whole.group_by("query_id").agg(*added).sort("query_id")
     return Part(
         path,
+        stamp_of(path),
         columns,
         whole["query_id"],
         whole["rows"].to_numpy(),

@@ -30,6 +30,7 @@ class Piece:
     start: int
     together: bool
     lengths: Int64
+    stamp: tuple[int, int]  # size and time of the file when its queries were read
 
     def __len__(self) -> int:
         return self.lengths.size
@@ -48,10 +49,16 @@ class Piece:
     def _frame(self, columns: tuple[str, ...]) -> pl.DataFrame:
         read = [name for name in columns if name in self.columns]
         frame = collected(pl.scan_parquet(self.path, glob=False).select(read).slice(self.start, self.rows), self.path)
-        if frame.height != self.rows:
+        if frame.height != self.rows or stamp_of(self.path) != self.stamp:
             raise InputError(f"{self.path}: was changed while it was read")
         refuse_endless_texts(text_bytes(frame), self.path)
         return as_polars(frame)
+
+
+def stamp_of(path: Path) -> tuple[int, int]:
+    """What changes when a file does."""
+    found = path.stat()
+    return found.st_size, found.st_mtime_ns
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -52,21 +53,21 @@ class ScoreTable:
         judged = f"{int(self.judged.sum()):,} judged"
         return f"ScoreTable('{self.name}', {len(self):,} queries, {int(self.lengths.sum()):,} candidates, {judged})"
 
-    @property
+    @cached_property
     def query_ids(self) -> Strings:
         return self._of_chosen(self.roster.query_ids)
 
-    @property
+    @cached_property
     def lengths(self) -> Int64:
         """How many candidates each query has."""
         lengths = self._of_chosen(self.roster.lengths)
         return lengths if self.limit is None else np.minimum(lengths, self.limit)
 
-    @property
+    @cached_property
     def judged(self) -> Bool:
         return self._of_chosen(self.roster.judged)
 
-    @property
+    @cached_property
     def groups(self) -> Strings | None:
         return None if self.roster.groups is None else self._of_chosen(self.roster.groups)
 
@@ -87,7 +88,9 @@ class ScoreTable:
 
     def take(self, queries: Array) -> "ScoreTable":
         """Some queries, by position; they keep the order they have in the table."""
-        places = np.sort(np.asarray(queries, dtype=np.int64))
+        places = np.unique(np.asarray(queries, dtype=np.int64))
+        if places.size != len(queries):
+            raise ValueError("a table gives each of its queries once")
         return replace(self, chosen=places if self.chosen is None else self.chosen[places])
 
     def split(self, shares: Sequence[float], seed: int = 0) -> tuple["ScoreTable", ...]:

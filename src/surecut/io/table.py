@@ -71,6 +71,7 @@ def scan_table(
         watch: Hears of the progress.
     """
     check_options(depth, missing_reranker, absent)
+    runner.start()
     root = find_table(folder)
     if (root / UNFINISHED).exists() and not (root / "meta.json").exists():
         raise InputError(

@@ -327,21 +327,22 @@ def count_kept_batch(
 
 
 @kernel
-def softmax_slope(retriever: Float32, offsets: Int64, targets: Int64, inverse_temperature: float) -> float:
-    """Mean over queries of E[score] - score of the target, under softmax(inverse_temperature * score).
+def softmax_slope(
+    retriever: Float32, offsets: Int64, queries: Int64, targets: Int64, inverse_temperature: float
+) -> float:
+    """Mean over some queries of E[score] - score of the target, under softmax(inverse_temperature * score).
 
-    The derivative, in the inverse temperature, of the mean of -log softmax at `targets` (rows).
+    The derivative, in the inverse temperature, of the mean of -log softmax at `targets` (rows, one a query).
     """
     longest = longest_list(offsets)
     terms = np.empty(longest)
     power = np.empty(longest)
     slope = 0.0
-    for q in range(offsets.size - 1):
-        low = offsets[q]
-        scores = retriever[low : offsets[q + 1]]
+    for i in range(queries.size):
+        scores = retriever[offsets[queries[i]] : offsets[queries[i] + 1]]
         total = softmax_terms(scores, np.float64(scores[0]), inverse_temperature, terms, power)
         expected = 0.0
-        for i in range(scores.size):
-            expected += terms[i] * scores[i]
-        slope += expected / total - retriever[targets[q]]
-    return slope / (offsets.size - 1)
+        for j in range(scores.size):
+            expected += terms[j] * scores[j]
+        slope += expected / total - retriever[targets[i]]
+    return slope / queries.size

@@ -7,12 +7,27 @@ from typing import Any, Protocol, TypeVar
 from surecut.runners.threads import in_order
 
 T = TypeVar("T")
-Worker = Callable[[], Callable[[Any], T]]
-"""Makes ready (loads a model, maps an index), wherever it is called, and returns what then works on one item."""
+Made = TypeVar("Made", covariant=True)
+
+
+class Worker(Protocol[Made]):
+    """Everything that is needed to work on items that a model is needed for, wherever that is."""
+
+    def __call__(self) -> Callable[[Any], Made]:
+        """Make ready (load a model, map an index), and return what then works on one item."""
+        ...
+
+    def given_up(self, item: Any, reason: str) -> Made:
+        """What stands for an item that cannot be worked on at all."""
+        ...
 
 
 class Runner(Protocol):
     """Works on many things at a time."""
+
+    def start(self) -> None:
+        """Whatever has to be there before the first item is."""
+        ...
 
     def map(self, work: Callable[[Any], T], items: Iterable[Any]) -> Iterator[T]:
         """What `work` makes of each item, in their order; items are asked for only a little ahead of their turn."""
@@ -28,6 +43,9 @@ class Local:
     """Threads of this process; all cores unless told otherwise."""
 
     jobs: int | None = None
+
+    def start(self) -> None:
+        """Threads are there."""
 
     def map(self, work: Callable[[Any], T], items: Iterable[Any]) -> Iterator[T]:
         return in_order(work, items, self.jobs)

@@ -11,6 +11,7 @@ from surecut.errors import InputError
 
 T = TypeVar("T")
 _SPARE = 1  # while one waits for the interpreter, no core is idle
+_MOST = 16  # unless asked for more: each holds what it is at in memory
 _AHEAD = 2  # items a thread that are waiting or done, beside the one it is at
 
 
@@ -29,7 +30,7 @@ def in_order(work: Callable[[Any], T], items: Iterable[Any], jobs: int | None = 
     """What `work` makes of each item, in their order; items are asked for only a little ahead of their turn."""
     if jobs is not None and jobs < 1:
         raise InputError(f"jobs must be at least 1, not {jobs}")
-    threads, left = jobs or cores() + _SPARE, iter(items)
+    threads, left = jobs or min(cores() + _SPARE, _MOST), iter(items)
     executor = ThreadPoolExecutor(threads)
     try:
         waiting: deque[Future[T]] = deque(executor.submit(work, item) for item in islice(left, _AHEAD * threads))

@@ -21,6 +21,7 @@ from surecut.io.plain_json import parse_json
 from surecut.io.table import UNFINISHED, as_parquet
 from surecut.system.isolating import Failure
 
+_DOCUMENTS = "documents.failed.json"
 _ROWS_PER_PART = 1_000_000
 _QUERIES_PER_SEARCH = 128
 
@@ -67,10 +68,10 @@ class GrowingTable:
 
     def open(self) -> None:
         """Begin, or take up what was begun with the same plan, in the blocks it was begun with."""
-        for name in ("meta.json", UNFINISHED, "qrels.parquet"):
+        for name in ("meta.json", UNFINISHED, "qrels.parquet", _DOCUMENTS):
             remove_leftovers(self.folder, name)
-        remove_leftovers(self.folder / "blocks", "block-*.parquet")
-        remove_leftovers(self.folder / "candidates", "part-*.parquet")
+        remove_leftovers(self.folder / "blocks", "block-*.*")
+        remove_leftovers(self.folder / "candidates", "part-*.*")
         described = self._described()
         if described is not None:
             begun = _read(described)
@@ -128,9 +129,13 @@ class GrowingTable:
         """How many blocks each part still waits for, counted when the first one is about to be written."""
         return Counter(block.part for block in self.missing())
 
+    def keep_documents(self, failures: Sequence[Failure]) -> None:
+        """Note which documents no query can find."""
+        _keep_failures(self.folder / _DOCUMENTS, [each.to_json() for each in failures])
+
     def failures(self) -> list[Failure]:
-        """What could not be scored, in the order of the table."""
-        paths = [_failed(self._part(part)) for part in self._parts]
+        """What could not be indexed or scored, in the order of the table."""
+        paths = [self.folder / _DOCUMENTS, *(_failed(self._part(part)) for part in self._parts)]
         return [Failure(**each) for path in paths for each in _read_failures(path)]
 
     def gather(self) -> None:
@@ -212,8 +217,8 @@ def _keep_failures(path: Path, failures: Sequence[Mapping[str, Any]]) -> None:
 def _read_failures(path: Path) -> list[dict[str, Any]]:
     if not path.exists():
         return []
-    found = parse_json(read_document(path, LARGEST_DESCRIPTION), path)
-    return found if isinstance(found, list) else []
+    found: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))
+    return found
 
 
 def _read(path: Path) -> dict[str, Any]:

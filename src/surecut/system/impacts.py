@@ -3,6 +3,7 @@
 The score of a document is the sum over the query's word pieces of weight in the query times weight in the document.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -14,7 +15,7 @@ from surecut.arrays import Float32, Int32, Int64
 from surecut.candidates import offsets_of
 from surecut.kernels.impacts import add_impacts
 from surecut.runners import LOCAL, Runner
-from surecut.system.isolating import isolate, keep_reasons, read_reasons
+from surecut.system.isolating import isolate, keep_reasons, read_reasons, refuse_hopeless
 from surecut.system.models.sparse import SparseModel, Weights
 from surecut.system.texts import TextStore
 from surecut.system.topk import Hits, best
@@ -22,6 +23,7 @@ from surecut.watching import SILENT, Watch
 
 _BLOCK = 512
 _PARTS = ("starts", "documents", "impacts")
+_NO_WEIGHTS = Weights(np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0, np.float32))
 
 
 @dataclass(frozen=True)
@@ -75,8 +77,11 @@ class _Weigher:
     model: SparseModel
     documents: Path
 
-    def __call__(self) -> "_Weighing":
+    def __call__(self) -> "Callable[[range], tuple[Weights, dict[int, str]]]":
         return _Weighing(self.model, TextStore(self.documents))
+
+    def given_up(self, block: range, reason: str) -> tuple[Weights, dict[int, str]]:
+        return Weights.joined([_NO_WEIGHTS] * len(block)), dict.fromkeys(block, reason)
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,8 +97,7 @@ class _Weighing:
             return self.model.of_documents.documents(texts).one_by_one()
 
         found = isolate(weigh, len(block))
-        nothing = Weights(np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0, np.float32))
-        weights = Weights.joined([found.made.get(place, nothing) for place in range(len(block))])
+        weights = Weights.joined([found.made.get(place, _NO_WEIGHTS) for place in range(len(block))])
         return weights, {block.start + place: reason for place, reason in found.reasons.items()}
 
 
@@ -105,8 +109,13 @@ def encode_documents(
     missing = [start for start in starts if not _block(folder, start).exists()]
     watch.stage("weighing documents", len(documents), (len(starts) - len(missing)) * _BLOCK)
     blocks = [range(start, min(start + _BLOCK, len(documents))) for start in missing]
-    reasons = read_reasons(folder)
+    unweighed = set(missing)
+    reasons = {each: why for each, why in read_reasons(folder).items() if each // _BLOCK * _BLOCK not in unweighed}
     for place, (weights, failed) in runner.infer(_Weigher(model, documents.folder), blocks):
+        known = place > 0 or len(missing) < len(starts)
+        refuse_hopeless(
+            len(blocks[place]) - len(failed), blocks[place], next(iter(failed.values()), ""), documents, known
+        )
         if failed:
             reasons |= failed
             keep_reasons(folder, reasons)

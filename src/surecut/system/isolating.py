@@ -15,7 +15,7 @@ from surecut.system.texts import TextStore
 
 T = TypeVar("T")
 _FAILED = "failed.json"
-_ENOUGH = 8  # texts of which not one goes through: it is not the texts
+_FEW = 8  # documents that may all be to blame
 
 
 @dataclass(frozen=True)
@@ -59,9 +59,14 @@ def isolate(compute: Callable[[Int64], Sequence[T]], count: int) -> Isolated[T]:
                 reasons[int(places[0])] = error.sentence
             else:
                 waiting += np.array_split(places, 2)[::-1]
-        if not made and len(reasons) == count >= _ENOUGH:
-            raise Unscorable(reasons[0])
     return Isolated(made, reasons)
+
+
+def refuse_hopeless(made: int, block: range, reason: str, documents: TextStore, known: bool) -> None:
+    """Say that a model fails on a whole block of documents, if it is not a short one that others have gone before."""
+    if made == 0 and (len(block) > _FEW or not known):
+        first, last = documents.ids[block.start], documents.ids[block.stop - 1]
+        raise Unscorable(f"documents '{first}' to '{last}': {reason}")
 
 
 def read_reasons(folder: Path) -> dict[int, str]:

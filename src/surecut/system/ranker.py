@@ -10,7 +10,7 @@ import numpy as np
 from surecut.arrays import Float32, Float64
 from surecut.certificate import Certificate, load_certificate, refuse_other_system, same_retriever
 from surecut.errors import InputError
-from surecut.finishing import final_list, fused
+from surecut.finishing import final_list, fused, unknown_last
 from surecut.rules import KEEP_EVERYTHING
 from surecut.system.collection import Queries
 from surecut.system.recipe import Recipe, read_recipe
@@ -110,7 +110,7 @@ class Ranker:
         kept = self.prune(hits)
         times.append(time.perf_counter())
         survivors = Hits(hits.documents[:kept], hits.scores[:kept])
-        reranked = self.recipe.reranker.rerank(queries, [survivors], self.documents)[0]
+        reranked = unknown_last(self.recipe.reranker.rerank(queries, [survivors], self.documents)[0])
         times.append(time.perf_counter())
         seconds = dict(zip(("retrieve", "prune", "rerank"), np.diff(times).tolist(), strict=True))
         return Ranking(self._listed(hits, reranked, k), hits.documents.size, kept, self.reason(hits, kept), seconds)

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from surecut.arrays import Float64, Int64
+from surecut.errors import Unscorable
 from surecut.system.collection import Queries
 from surecut.system.isolating import Failure, isolate
 from surecut.system.rerankers import Reranker
@@ -17,18 +18,20 @@ from surecut.system.texts import TextStore
 from surecut.system.topk import Hits
 
 _GROUPS_HELD = 2
+_COLUMNS = {"query_id": pl.String, "doc_id": pl.String, "retriever": pl.Float32, "reranker": pl.Float64}
+_HOPELESS = 3  # blocks in a row of which nothing can be scored: it is not the texts
 
 
 @dataclass(frozen=True)
 class Task:
-    """Some queries to score: `start` to `end` of a group that is searched together.
+    """Queries to score, `start` to `end` of all, and the group around them that is searched together.
 
     What a retriever finds may depend, in the last bits, on the queries it is asked for together, so the group is the
     same whoever scores a part of it.
     """
 
-    ids: tuple[str, ...]
-    texts: tuple[str, ...]
+    group_start: int
+    group_end: int
     start: int
     end: int
 
@@ -41,6 +44,11 @@ class Scored:
     failures: list[Failure]
     cut: int
 
+    @property
+    def hopeless(self) -> bool:
+        """Did everything fail?"""
+        return bool(self.failures) and self.rows["reranker"].is_null().all()
+
 
 @dataclass(frozen=True)
 class Scorer:
@@ -48,6 +56,7 @@ class Scorer:
 
     retriever: Retriever
     reranker: Reranker
+    queries: Queries
     documents: Path
     index: Path
     depth: int
@@ -56,37 +65,45 @@ class Scorer:
         documents = TextStore(self.documents)
         take_up(self.retriever, self.index, documents)
         self.reranker.load(documents)
-        return Scoring(self.retriever, self.reranker, documents, self.depth)
+        return Scoring(self.retriever, self.reranker, self.queries, documents, self.depth)
+
+    def given_up(self, task: Task, reason: str) -> Scored:
+        """No candidates for any of its queries."""
+        failures = [Failure(query, None, reason) for query in self.queries.ids[task.start : task.end]]
+        return Scored(pl.DataFrame(schema=_COLUMNS), failures, 0)
 
 
 class Scoring:
     """Both stages, ready."""
 
-    def __init__(self, retriever: Retriever, reranker: Reranker, documents: TextStore, depth: int) -> None:
-        self._retriever, self._reranker = retriever, reranker
+    def __init__(
+        self, retriever: Retriever, reranker: Reranker, queries: Queries, documents: TextStore, depth: int
+    ) -> None:
+        self._retriever, self._reranker, self._queries = retriever, reranker, queries
         self._documents, self._depth = documents, depth
         self._searched = lru_cache(_GROUPS_HELD)(self._search)
 
     def __call__(self, task: Task) -> Scored:
-        hits, unsearched = self._searched(task.ids, task.texts)
-        block = slice(task.start, task.end)
-        queries, found = Queries(task.ids[block], task.texts[block]), hits[block]
+        hits, unsearched = self._searched(task.group_start, task.group_end)
+        queries = self._queries[task.start : task.end]
+        found = hits[task.start - task.group_start : task.end - task.group_start]
         before = self._reranker.cut
         scores, unscored = self._rerank(queries, found)
         failures = [each for each in unsearched if each.query_id in queries.ids] + unscored
         return Scored(self._rows(queries, found, scores), failures, self._reranker.cut - before)
 
-    def _search(self, ids: tuple[str, ...], texts: tuple[str, ...]) -> tuple[list[Hits], list[Failure]]:
-        """The candidates of each query; a query that the retriever fails on has none."""
+    def _search(self, start: int, end: int) -> tuple[list[Hits], list[Failure]]:
+        """The candidates of each query of a group; a query that the retriever fails on has none."""
+        group = self._queries[start:end]
 
         def search(places: Int64) -> list[Hits]:
-            asked = Queries([ids[place] for place in places], [texts[place] for place in places])
+            asked = Queries([group.ids[place] for place in places], [group.texts[place] for place in places])
             return self._retriever.search(asked, self._depth)
 
-        found = isolate(search, len(ids))
+        found = isolate(search, len(group))
         nothing = Hits(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.float32))
-        failures = [Failure(ids[place], None, reason) for place, reason in sorted(found.reasons.items())]
-        return [found.made.get(place, nothing) for place in range(len(ids))], failures
+        failures = [Failure(group.ids[place], None, reason) for place, reason in sorted(found.reasons.items())]
+        return [found.made.get(place, nothing) for place in range(len(group))], failures
 
     def _rerank(self, queries: Queries, hits: Sequence[Hits]) -> tuple[Float64, list[Failure]]:
         """A score for each candidate, one after the other; nan for a pair that the reranker fails on."""
@@ -105,9 +122,10 @@ class Scoring:
         found = isolate(rerank, owners.size)
         scores = np.full(owners.size, np.nan)
         scores[list(found.made)] = list(found.made.values())
+        unknown = dict.fromkeys(np.flatnonzero(np.isnan(scores)).tolist(), "the document could not be encoded")
         failures = [
             Failure(queries.ids[owners[pair]], self._documents.ids[int(numbers[pair])], reason)
-            for pair, reason in sorted(found.reasons.items())
+            for pair, reason in sorted({**unknown, **found.reasons}.items())
         ]
         return scores, failures
 
@@ -122,3 +140,32 @@ class Scoring:
                 "reranker": pl.Series(scores, dtype=pl.Float64).fill_nan(None),
             }
         )
+
+
+class Hopeless:
+    """Blocks of which nothing could be scored wait until others show that it was the texts, not the model.
+
+    A model, a device or a disk that has gone leaves no failures behind that the texts are blamed for: what was not
+    written is scored again by the next run.
+    """
+
+    def __init__(self) -> None:
+        self._waiting: list[tuple[int, Scored]] = []
+        self._working = False
+
+    def passed(self, place: int, scored: Scored) -> list[tuple[int, Scored]]:
+        """What may be written now."""
+        self._waiting.append((place, scored))
+        if scored.hopeless:
+            if len(self._waiting) == _HOPELESS:
+                raise Unscorable(self._waiting[0][1].failures[0].reason)
+            return []
+        self._working = True
+        return self.left()
+
+    def left(self) -> list[tuple[int, Scored]]:
+        """What waits when everything was tried; if nothing ever went through, it is not the texts."""
+        if self._waiting and not self._working:
+            raise Unscorable(self._waiting[0][1].failures[0].reason)
+        ready, self._waiting = self._waiting, []
+        return ready

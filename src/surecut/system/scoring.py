@@ -17,7 +17,7 @@ from surecut.system.quality import quality
 from surecut.system.recipe import Recipe, read_recipe
 from surecut.system.retrievers import indexed
 from surecut.system.runs import RunFile
-from surecut.system.scorer import Scorer, Task
+from surecut.system.scorer import Hopeless, Scorer, Task
 from surecut.system.texts import TextStore
 from surecut.version import __version__
 from surecut.watching import SILENT, Watch
@@ -67,13 +67,13 @@ def _score(recipe: Recipe, folder: Path, watch: Watch, runner: Runner) -> Report
     plan = _plan(recipe, queries, documents)
     table = GrowingTable(folder, plan, len(queries), recipe.depth, recipe.reranker.pairs_per_block)
     table.open()
-    cut, unencoded = 0, list[Failure]()
+    cut = 0
     if not table.finished:
-        cut, unencoded = _fill(table, recipe, queries, documents, watch, runner)
+        cut = _fill(table, recipe, queries, documents, watch, runner)
     if not table.finished or _described_otherwise(table, recipe, queries):
         _finish(table, recipe, queries, documents)
     table.tidy()
-    return Report(recipe.reranker.notes(cut), [*unencoded, *table.failures()])
+    return Report(recipe.reranker.notes(cut), table.failures())
 
 
 def _documents(recipe: Recipe, watch: Watch) -> TextStore:
@@ -106,32 +106,33 @@ def _plan(recipe: Recipe, queries: Queries, documents: TextStore) -> dict[str, A
 
 def _fill(
     table: GrowingTable, recipe: Recipe, queries: Queries, documents: TextStore, watch: Watch, runner: Runner
-) -> tuple[int, list[Failure]]:
-    """Score what is missing; returned is how many documents had to be cut, and which could not be indexed."""
-    missing = table.missing()
-    cut, unencoded = 0, list[Failure]()
+) -> int:
+    """Score what is missing; returned is how many documents had to be cut."""
+    missing, cut = table.missing(), 0
     if missing:
         index = indexed(recipe.retriever, documents, watch, runner)
-        unencoded = recipe.retriever.failures(documents, index)
+        table.keep_documents(recipe.retriever.failures(documents, index))
         recipe.reranker.prepare(documents, watch, runner)
         watch.stage("scoring queries", len(queries), len(queries) - sum(block.end - block.start for block in missing))
-        scorer = Scorer(recipe.retriever, recipe.reranker, documents.folder, index, recipe.depth)
-        for place, scored in runner.infer(scorer, list(_tasks(table, missing, queries))):
-            table.write(missing[place], scored.rows, scored.failures)
+        scorer = Scorer(recipe.retriever, recipe.reranker, queries, documents.folder, index, recipe.depth)
+        hopeless = Hopeless()
+        for place, scored in runner.infer(scorer, list(_tasks(table, missing))):
+            for number, each in hopeless.passed(place, scored):
+                table.write(missing[number], each.rows, each.failures)
             cut += scored.cut
             watch.advance(missing[place].end - missing[place].start, scored.rows.height)
+        for number, each in hopeless.left():
+            table.write(missing[number], each.rows, each.failures)
     table.gather()
-    return cut, unencoded
+    return cut
 
 
-def _tasks(table: GrowingTable, missing: Sequence[Block], queries: Queries) -> Iterator[Task]:
+def _tasks(table: GrowingTable, missing: Sequence[Block]) -> Iterator[Task]:
     wanted = set(missing)
     for blocks in table.searched_together():
-        start = blocks[0].start
-        group = queries[start : blocks[-1].end]
         for block in blocks:
             if block in wanted:
-                yield Task(tuple(group.ids), tuple(group.texts), block.start - start, block.end - start)
+                yield Task(blocks[0].start, blocks[-1].end, block.start, block.end)
 
 
 def _described_otherwise(table: GrowingTable, recipe: Recipe, queries: Queries) -> bool:

@@ -1,17 +1,18 @@
 """Every document's vector on disk: encoded once, block by block, an interrupted encoding goes on where it was."""
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from surecut.arrays import Array, Float32, Int64
-from surecut.errors import InputError, Unscorable
+from surecut.errors import InputError
 from surecut.files import write_atomically
 from surecut.runners import LOCAL, Runner, in_turn
 from surecut.system.cache import built, digest, intact
-from surecut.system.isolating import Isolated, isolate, keep_reasons, read_reasons
+from surecut.system.isolating import Isolated, isolate, keep_reasons, read_reasons, refuse_hopeless
 from surecut.system.models.encoder import BiEncoder
 from surecut.system.texts import TextStore
 from surecut.watching import SILENT, Watch
@@ -31,12 +32,6 @@ class Vectors:
     @property
     def failed(self) -> Int64:
         return np.array(sorted(self.reasons), dtype=np.int64)
-
-    def refuse(self, numbers: Int64, documents: TextStore) -> None:
-        """Say that one of these documents has no vector."""
-        lost = numbers[np.isin(numbers, self.failed)] if self.reasons else numbers[:0]
-        if lost.size:
-            raise Unscorable(f"document '{documents.ids[int(lost[0])]}' has no vector: {self.reasons[int(lost[0])]}")
 
 
 def document_vectors(
@@ -67,8 +62,11 @@ class _Encoder:
     encoder: BiEncoder
     documents: Path
 
-    def __call__(self) -> "_Encoding":
+    def __call__(self) -> "Callable[[range], Isolated[Array]]":
         return _Encoding(self.encoder, TextStore(self.documents))
+
+    def given_up(self, block: range, reason: str) -> Isolated[Array]:
+        return Isolated({}, dict.fromkeys(range(len(block)), reason))
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +83,8 @@ class _Encoding:
 
 
 def _encode(encoder: BiEncoder, documents: TextStore, folder: Path, watch: Watch, runner: Runner) -> None:
-    done, reasons = _encoded(folder), read_reasons(folder)
+    done = _encoded(folder)
+    reasons = {number: reason for number, reason in read_reasons(folder).items() if number < done}
     watch.stage("encoding documents", len(documents), done)
     blocks = [range(start, min(start + _BLOCK, len(documents))) for start in range(done, len(documents), _BLOCK)]
     with (folder / _FILE).open("r+b" if done else "wb") as file:
@@ -94,6 +93,8 @@ def _encode(encoder: BiEncoder, documents: TextStore, folder: Path, watch: Watch
             file.truncate()
         worker = _Encoder(encoder, documents.folder)
         for block, encoded in zip(blocks, in_turn(runner.infer(worker, blocks)), strict=True):
+            reason = next(iter(encoded.reasons.values()), "")
+            refuse_hopeless(len(encoded.made), block, reason, documents, known=block.start > 0)
             if block.start == 0:
                 width = next(iter(encoded.made.values())).size
                 _refuse_other_width(encoder, width)

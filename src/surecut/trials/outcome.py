@@ -102,6 +102,7 @@ class Trials:
     mean_candidates: float
     differences: Sequence[str]  # between calibration and test data, in words
     shared: int  # units that are in both
+    filled_reranked: Sequence[int]  # candidates without a reranker score that were placed last, in each of the data
 
     def to_markdown(self) -> str:
         """The table, with its notes."""

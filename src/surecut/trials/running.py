@@ -14,7 +14,7 @@ from surecut.calibration import DEFAULT_TARGET
 from surecut.deciding import Decision
 from surecut.errors import InputError
 from surecut.folding import FEWEST
-from surecut.lists import Lists
+from surecut.lists import Lists, refuse_no_lists
 from surecut.runners.threads import in_order
 from surecut.targets import Target
 from surecut.trials.calibrating import calibrated
@@ -71,6 +71,8 @@ def run_trials(
     if trials < 1 or seed < 0:
         raise InputError("trials need at least one repetition, and a seed of 0 or more")
     given = [data] if test_on is None else [data, test_on]
+    for each in given:
+        refuse_no_lists(each)
     common = {"target": DEFAULT_TARGET, **common}
     chosen = contenders(methods, common, grouped=any(each.groups is not None for each in given))
     pools = _pools(given, names, common.get("depth"), chosen)
@@ -105,6 +107,7 @@ def run_trials(
         mean_candidates=mean,
         differences=[] if test_on is None else differences(pools[0].data, target.data, chosen[0].choices.measure),
         shared=0 if test_on is None else len(set(pools[0].ids) & set(target.ids)),
+        filled_reranked=[pool.data.census.filled_reranked for pool in pools],
     )
 
 

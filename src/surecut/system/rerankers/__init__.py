@@ -41,7 +41,7 @@ class Reranker(Protocol):
         ...
 
     def rerank(self, queries: Queries, hits: Sequence[Hits], documents: TextStore) -> list[Float64]:
-        """A score for each candidate of each query, in the order given."""
+        """A score for each candidate of each query, in the order given; nan for a document it knows nothing of."""
         ...
 
     def notes(self, cut: int) -> list[str]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from surecut.arrays import Float64
+from surecut.arrays import Float32, Float64, Int64
 from surecut.runners import LOCAL, Runner
 from surecut.system.cache import digest
 from surecut.system.collection import Queries
@@ -43,10 +43,13 @@ class BiEncoderReranker(BiEncoder):
 
     def rerank(self, queries: Queries, hits: Sequence[Hits], documents: TextStore) -> list[Float64]:
         assert self._vectors is not None
-        for each in hits:
-            self._vectors.refuse(each.documents, documents)
-        rows, vectors = self._vectors.rows, self.queries(queries.texts)
-        return [
-            inner_products(rows, each.documents, vector).astype(np.float64)
-            for each, vector in zip(hits, vectors, strict=True)
-        ]
+        vectors = self.queries(queries.texts)
+        return [self._products(each.documents, vector) for each, vector in zip(hits, vectors, strict=True)]
+
+    def _products(self, numbers: Int64, query: Float32) -> Float64:
+        """The products; nan for a document that has no vector."""
+        assert self._vectors is not None
+        products = inner_products(self._vectors.rows, numbers, query).astype(np.float64)
+        if self._vectors.reasons:
+            products[np.isin(numbers, self._vectors.failed)] = np.nan
+        return products

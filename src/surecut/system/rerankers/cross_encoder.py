@@ -80,10 +80,11 @@ class CrossEncoder(Described):
     def score_pairs(self, queries: Sequence[str], texts: Sequence[str], name: Callable[[int], str]) -> Float64:
         """A score for each pair; `name` says how the document at a place is called, for one that is refused."""
         tokens = self._tokenizer.pairs(queries, texts)
-        self._note_long(tokens, name)
+        self._refuse_long(tokens, name)
         scores = run(self._network, tokens, self._finish)
         if not np.isfinite(scores).all():
             raise Unscorable(f"{self.model}: gave a score that is not a number")
+        self.cut += len(tokens.cut)
         return scores
 
     def notes(self, cut: int) -> list[str]:
@@ -91,14 +92,13 @@ class CrossEncoder(Described):
             return []
         return [f"{cut:,} pairs had more than {self._tokenizer.max_length} tokens: their documents were cut"]
 
-    def _note_long(self, tokens: Tokens, name: Callable[[int], str]) -> None:
+    def _refuse_long(self, tokens: Tokens, name: Callable[[int], str]) -> None:
         cut = tokens.cut
         if cut and self.long_documents == "refuse":
             raise InputError(
                 f"document '{name(cut[0])}' and its query have more than the {self._tokenizer.max_length} tokens that "
                 'the model takes; long_documents = "cut" cuts it there'
             )
-        self.cut += len(cut)
 
     @cached_property
     def _network(self) -> Model:
