@@ -31,7 +31,7 @@ _LARGE = 10**8  # rows that are gone through fewer times
 
 @dataclass(frozen=True)
 class Measured:
-    """One path over one table; the best of a few rounds."""
+    """One path over one table: the least time of a few rounds, and the most memory."""
 
     path: str
     queries: int
@@ -58,8 +58,7 @@ def measure(root: Path, shapes: Iterable[tuple[int, int]] = SHAPES) -> Iterator[
                 found.setdefault(path, []).append((spent.seconds, spent.peak_bytes))
         _keep_certificate(root, table)
         for path, rounds in found.items():
-            seconds, peak = (min(column) for column in zip(*rounds, strict=True))
-            yield Measured(path, queries, depth, seconds, int(peak))
+            yield Measured(path, queries, depth, min(s for s, _ in rounds), max(peak for _, peak in rounds))
 
 
 def _paths(table: Path, root: Path) -> Mapping[str, list[object]]:
@@ -71,6 +70,20 @@ def _paths(table: Path, root: Path) -> Mapping[str, list[object]]:
         "in pieces": [*calibrating, root / "pieces.json"],
         "Ray": [*calibrating, root / "ray.json", "--runner", "ray"],
     }
+
+
+def measure_others(root: Path, shapes: Iterable[tuple[int, int]]) -> Iterator[Measured]:
+    """What else goes through a table in pieces, over tables of which the certificates are there."""
+    for queries, depth in shapes:
+        table = simulated_table(root, queries, depth)
+        surecut, given = ["-m", "surecut"], ["--table", table]
+        for path, command in {
+            "agreement": [*surecut, "calibrate", *given, "--agreement", "0.5@10", "-o", root / "agreement.json"],
+            "check": [*surecut, "check", table.with_suffix(".json"), *given],
+            "10 trials of 4 methods": [*surecut, "trials", *given, "--trials", "10", "-o", root / "trials.md"],
+        }.items():
+            spent = cost(command)
+            yield Measured(path, queries, depth, spent.seconds, spent.peak_bytes)
 
 
 def _keep_certificate(root: Path, table: Path) -> None:

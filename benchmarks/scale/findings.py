@@ -25,6 +25,7 @@ class Findings:
     """One run on one machine."""
 
     measured: Sequence[Measured]
+    others: Sequence[Measured]  # other verbs, over the largest tables
     job: Job
     stages: Stages
     faults: Sequence[Fault]
@@ -52,6 +53,12 @@ def find(root: Path, models: Path, shapes: Sequence[tuple[int, int]] = SHAPES) -
     for each in calibrating.measure(root / "tables", shapes):
         console.print(f"{each.queries:,} x {each.depth:,}, {each.path}: {each.seconds:.2f} s", style="dim")
         measured.append(each)
+    deepest = sorted({depth for _, depth in shapes}, reverse=True)
+    largest = [(max(queries for queries, depth in shapes if depth == each), each) for each in deepest]
+    others = []
+    for each in calibrating.measure_others(root / "tables", largest):
+        console.print(f"{each.queries:,} x {each.depth:,}, {each.path}: {each.seconds:.2f} s", style="dim")
+        others.append(each)
     scores = root / "scores"
     job = scoring.run_job(scores)
     console.print(
@@ -69,6 +76,7 @@ def find(root: Path, models: Path, shapes: Sequence[tuple[int, int]] = SHAPES) -
     certificate = load_certificate(root / "tables" / f"{deep[0]}x{deep[1]}.json")
     return Findings(
         measured=measured,
+        others=others,
         job=job,
         stages=scoring.measure_stages(models / ENCODER, cache_folder()),
         faults=disturbed,

@@ -43,7 +43,7 @@ def test_pairs_that_failed_are_printed_by_id_with_what_to_do(surecut, poisoned):
     failed = [line for line in ended.err.splitlines() if line.startswith("failed: query 'q")]
     assert len(failed) == 20
     assert all("gave a score that is not a number" in line for line in failed)
-    assert "others, in the table's part-*.failed.json" in ended.err
+    assert "others, in the table's *.failed.json" in ended.err
     assert "calibrate with --missing-reranker lowest" in ended.err
     refused = surecut("calibrate", "--table", "new", "--max-drop", "50%")
     assert refused.status == 2

@@ -1,6 +1,7 @@
 """Tables on disk: whatever is made of them piece by piece is what is made of them in memory, to the last byte."""
 
 import random
+import weakref
 from dataclasses import replace
 
 import numpy as np
@@ -8,6 +9,7 @@ import polars as pl
 import pytest
 
 import surecut as sc
+from surecut.io.pieces import Asked
 from surecut.io.table import as_parquet, judgements, to_frame
 from surecut.runners import Local
 from surecut.watching import Watch
@@ -294,3 +296,95 @@ def test_it_splits_as_it_does_in_memory(table, folder):
     for piecewise, whole in parts:
         assert piecewise.query_ids.tolist() == whole.query_ids.tolist()
         assert piecewise.fingerprint() == whole.fingerprint()
+
+
+SHAPES = {
+    "a file a query": {"parts": QUERIES},
+    "one file": {"parts": 1},
+    "out of order": {"parts": 3, "shuffled": True},
+}
+
+
+@pytest.mark.parametrize("size", [7, 3 * DEPTH, 120])
+@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
+def test_query_ids_may_be_read_in_slices_of_any_size(tmp_path, folder, frame, qrels, monkeypatch, shape, size):
+    some = pl.col("query_id").cast(pl.Int64) < 60
+    other = written(tmp_path / "t", frame.filter(some), qrels, **{**shape, "parts": min(shape["parts"], 60)})
+    whole = sc.scan_table(other)
+    monkeypatch.setattr("surecut.io.parts._SLICE", size)
+    sliced = sc.scan_table(other)
+    assert sliced.query_ids.tolist() == whole.query_ids.tolist()
+    assert sliced.lengths.tolist() == whole.lengths.tolist()
+    assert sliced.fingerprint() == whole.fingerprint()
+
+
+def test_pieces_without_a_judged_query_are_no_hindrance(tmp_path, frame, qrels):
+    """A log with labels for its first queries only, in a column beside the scores."""
+    labelled = qrels.filter((pl.col("query_id") != "nobody") & (pl.col("query_id").cast(pl.Int64, strict=False) < 100))
+    found = labelled.join(frame, on=("query_id", "doc_id"), how="semi")
+    folder = written(tmp_path / "t", frame, found, parts=3, beside=True)
+    table, whole = sc.scan_table(folder), sc.read_table(folder)
+    assert 0 < table.judged.sum() < 100
+    same(table, whole, target=sc.agreement(0.5, 5))
+    same(table, whole, target=sc.max_drop(0.5))
+    assert sc.run_trials(table, trials=1, calibration=50, test=30, target=sc.agreement(0.5, 5)).queries == QUERIES
+
+
+def test_a_part_without_rows_holds_nothing(tmp_path, folder, frame, qrels):
+    other = written(tmp_path / "t", frame, qrels, parts=3)
+    (other / "candidates" / "part-00003.parquet").write_bytes(as_parquet(frame.clear()))
+    assert sc.calibrate(sc.scan_table(other)).to_json() == sc.calibrate(sc.scan_table(folder)).to_json()
+
+
+def test_other_types_of_ids_and_scores_mean_the_same(tmp_path, frame, qrels):
+    cast = frame.with_columns(pl.col("query_id").cast(pl.Int64), pl.col("retriever").cast(pl.Float64))
+    cast = cast.with_columns(pl.col("reranker").cast(pl.Float32))
+    other = written(tmp_path / "t", cast.with_columns(pl.col("query_id").cast(pl.String)), qrels, parts=2)
+    for path in (other / "candidates").iterdir():
+        rows = pl.read_parquet(path).with_columns(pl.col("query_id").cast(pl.Int64))
+        path.write_bytes(as_parquet(rows))
+    same(sc.scan_table(other), sc.read_table(other), target=sc.max_drop(0.2))
+
+
+def test_odd_grades_beside_the_scores_are_refused(tmp_path, frame, qrels):
+    found = qrels.join(frame, on=("query_id", "doc_id"), how="semi")
+    graded = frame.join(found, on=("query_id", "doc_id"), how="left", maintain_order="left")
+    odd = graded.with_columns(pl.when(pl.col("relevance").is_not_null()).then(0.5).alias("relevance"))
+    folder = tmp_path / "t" / "candidates"
+    folder.mkdir(parents=True)
+    (folder / "part-00000.parquet").write_bytes(as_parquet(odd))
+    with pytest.raises(sc.InputError, match=r"the grade '0.5' is not a whole number"):
+        sc.scan_table(tmp_path / "t")
+
+
+OTHERS = {
+    "calibrate": lambda table: sc.calibrate(table, target=sc.max_drop(0.2)),
+    "agreement": lambda table: sc.calibrate(table, target=sc.agreement(0.5, 5)),
+    "a grid that is placed": lambda table: sc.calibrate(table, rule="score", grid="fixed", target=sc.max_drop(0.3)),
+    "fitted": lambda table: sc.calibrate(table, rule="softmax-fitted", fusion="fit", target=sc.max_drop(0.3)),
+    "check": lambda table: sc.calibrate(table, target=sc.max_drop(0.2)).check(table),
+    "trials": lambda table: sc.run_trials(table, trials=1, calibration=100, test=50),
+}
+
+
+@pytest.mark.parametrize("work", OTHERS.values(), ids=OTHERS)
+def test_only_a_few_pieces_are_alive_at_a_time(folder, monkeypatch, work):
+    """What is kept of a piece must not hold on to its lists."""
+    alive, most, read = set(), [0], Asked.read
+
+    def counted(asked):
+        piece = read(asked)
+        number = id(piece.retriever)
+        alive.add(number)
+        weakref.finalize(piece.retriever, alive.discard, number)
+        most[0] = max(most[0], len(alive))
+        return piece
+
+    monkeypatch.setattr(Asked, "read", counted)
+    work(sc.scan_table(folder, runner=Local(2)))
+    assert 0 < most[0] <= 8
+
+
+def test_each_query_is_given_once(table):
+    with pytest.raises(ValueError, match="each of its queries once"):
+        table.take(np.array([3, 3]))

@@ -258,7 +258,7 @@ RunnerName = Annotated[
     typer.Option(
         "--runner",
         metavar="local|ray",
-        help="Who computes: this machine, or the nodes of a Ray cluster (surecut[ray]). No result depends on it.",
+        help="Who computes: this machine, or the nodes of a Ray cluster (surecut[ray]).",
         rich_help_panel=COMPUTE,
     ),
 ]

@@ -92,11 +92,12 @@ def _print_failures(failures: "Sequence[Failure]") -> None:
     for each in failures[:_SHOWN]:
         err.print(f"[yellow]failed:[/] {escape(str(each))}", soft_wrap=True)
     if len(failures) > _SHOWN:
-        err.print(f"... and {len(failures) - _SHOWN:,} others, in the table's part-*.failed.json", style="yellow")
+        err.print(f"... and {len(failures) - _SHOWN:,} others, in the table's *.failed.json", style="yellow")
     if failures:
         err.print(
             "pairs that failed have no reranker score: calibrate with --missing-reranker lowest, or mend the cause, "
-            "remove the part that a failed.json stands beside, and run the same command again",
+            "remove the part that a failed.json stands beside, and run the same command again (documents that could "
+            "not be encoded are tried again once their folder in the cache is removed)",
             style="dim",
             soft_wrap=True,
         )

@@ -27,7 +27,7 @@ def score(recipe: Recipe | str | Path, folder: str | Path, watch: Watch = SILENT
     """Fill a score table by a recipe; one that was interrupted goes on where it was.
 
     What a model fails on does not stop the others: such a pair has no reranker score in the table, and what could not
-    be scored is named in the report and in files `part-*.failed.json` beside the parts.
+    be scored is named in the report and in the table's files `*.failed.json`.
 
     >>> score("recipe.toml", "scores/mine")  # doctest: +SKIP
 
@@ -35,7 +35,8 @@ def score(recipe: Recipe | str | Path, folder: str | Path, watch: Watch = SILENT
         recipe: The system: its collection, retriever and reranker, or the file that describes it.
         folder: Where the table is made; one begun with another recipe is refused.
         watch: Hears of the progress.
-        runner: Who computes: this machine, or a `Ray` cluster. No score depends on it.
+        runner: Who computes: this machine, or a `Ray` cluster, on which a model gives the scores that it gives here on
+            the same kind of hardware.
     """
     recipe = recipe if isinstance(recipe, Recipe) else read_recipe(recipe)
     folder = Path(folder)
