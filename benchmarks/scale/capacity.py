@@ -63,24 +63,28 @@ def capacity(found: Findings) -> str:
 def _measured(found: Findings, unit: Unit) -> list[str]:
     shallow, deep = found.largest[-1][1], found.largest[0][1]
     rows = [
-        ["a million pairs through the cross-encoder (12 layers, int8, short questions)", _hours(unit.pair)],
-        ["a million passages through a small bi-encoder (12 layers, int8, short questions)", _hours(unit.document)],
-        [f"a million BM25 searches for the best 1,000 of {found.stages.documents:,} questions", _hours(unit.search)],
-        [f"calibrating on a million queries of {deep:,} candidates", _hours(unit.calibrated_deep)],
-        [f"calibrating on a million queries of {shallow:,} candidates", _hours(unit.calibrated_shallow)],
+        ["a million pairs through the cross-encoder (12 layers, int8, short questions)", _time(unit.pair)],
+        ["a million passages through a small bi-encoder (12 layers, int8, short questions)", _time(unit.document)],
+        [f"a million BM25 searches for the best 1,000 of {found.stages.documents:,} questions", _time(unit.search)],
+        [f"calibrating on a million queries of {deep:,} candidates", _time(unit.calibrated_deep)],
+        [f"calibrating on a million queries of {shallow:,} candidates", _time(unit.calibrated_shallow)],
     ]
     return [
         "# Capacity",
         "What it takes to grow, from [what was measured](scale-measured.md). Written by `make bench-scale`; the first "
         "table is measured, everything after it is that, multiplied.",
         "## Measured here",
-        pipe_table(["", "processor hours"], rows, 1),
+        pipe_table(["", "time of one processor"], rows, 1),
     ]
 
 
-def _hours(seconds: float) -> str:
-    hours = seconds * _MILLION / _HOUR
-    return f"{hours:,.2f}" if hours < 10 else f"{hours:,.0f}"
+def _time(seconds: float) -> str:
+    """How long a million of them take."""
+    total = seconds * _MILLION
+    for size, name in ((_HOUR, "hours"), (60.0, "minutes"), (1.0, "seconds")):
+        if total >= size:
+            return f"{total / size:,.1f} {name}"
+    return f"{total:.2f} seconds"
 
 
 def _needed(found: Findings, unit: Unit) -> list[str]:
@@ -114,8 +118,8 @@ def _needed(found: Findings, unit: Unit) -> list[str]:
     return [
         f"## {PASSAGES / _MILLION:.1f} million passages, {QUERIES:,} queries, top {DEPTH:,}",
         f"GPU hours take the paper's {GPU_MS[0]} and {GPU_MS[1]} ms a pair; a search by BM25 is taken to grow with the "
-        "collection; passages are longer than the questions measured here, so that reranking and encoding them on a "
-        "CPU takes more than this.",
+        "collection; passages are longer than the questions measured here, so that indexing, reranking and encoding "
+        "them on a CPU takes several times as much.",
         pipe_table(["", "CPU hours", "GPU hours", "memory", "storage"], cells, 1),
         f"Reranking is everything: calibrating costs {calibrated / (pairs * GPU_MS[0] / 1000 / _HOUR):.1e} of it.",
     ]
@@ -147,7 +151,7 @@ def _saved(found: Findings) -> list[str]:
 def _next(found: Findings, unit: Unit) -> list[str]:
     queries, depth = found.largest[0]
     reading, pieces = (found.of(path, queries, depth) for path in ("read, nothing kept", "in pieces"))
-    room = 64e9
+    room, search = 64e9, unit.search * PASSAGES / found.stages.documents
     most = (room - unit.resting_bytes) / max(unit.query_bytes, 1.0)
     return [
         "## Where the next bottleneck is",
@@ -161,6 +165,8 @@ def _next(found: Findings, unit: Unit) -> list[str]:
         f"{unit.query_bytes:,.0f} bytes a query here, so that a machine with {room / _GB:.0f} GB ends at about "
         f"{most / _MILLION:,.0f} million queries.",
         "- **Judgements** are read at once, and so is the column of query ids; both are small beside the lists.",
-        "- **After pruning**, retrieval: at the sizes above the reranker still dominates until it sees some ten "
-        "candidates, and from there on the first stage is the next thing to make cheaper.",
+        f"- **After pruning**, retrieval. A BM25 search of {PASSAGES / _MILLION:.1f} million passages, taken to grow "
+        f"with the collection, costs a processor what {1000 * search / GPU_MS[0]:,.0f} pairs cost a GPU at "
+        f"{GPU_MS[0]} ms: "
+        "where fewer are kept, the first stage is the next thing to make cheaper.",
     ]

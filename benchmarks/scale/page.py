@@ -55,8 +55,8 @@ def _against_reading(found: Findings) -> list[str]:
         "*read, all kept* collects them into one frame by the same engine. *in memory* is `read_table` and "
         "`calibrate`, *in pieces* `surecut calibrate --table`, *Ray* the same with `--runner ray`, which has to start "
         "first. The three certificates are the same, byte for byte. Below them, other verbs in pieces: an agreement "
-        "target, `check` (which has some 20,000 lists evaluated by ir-measures too) and `trials`, whose memory is mostly "
-        "that of files which the system maps and takes back when it needs it.",
+        "target, `check` (which has some 20,000 lists evaluated by ir-measures too) and `trials`, whose memory is "
+        "mostly that of files which the system maps and takes back when it needs it.",
         pipe_table(heads, rows, 2),
         _verdict(found),
     ]
