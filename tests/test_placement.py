@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from surecut.placement import placed_grid, placed_starts, thresholds_for_means
+from surecut.placement import placed_grid, placed_starts, sampled, thresholds_for_means
 from surecut.reducing import CountKept
 from surecut.rules import GRID_SIZE, KEEP_EVERYTHING, as_rule
 from surecut.simulation import simulate
@@ -50,3 +50,12 @@ def test_starts_and_grids_of_raw_scales_come_from_the_keys(text):
     assert grid[0] == KEEP_EVERYTHING
     assert grid.size <= GRID_SIZE + 1
     assert np.isin(grid[[1, -1]], rule.keys(data)).all()
+
+
+def test_estimates_on_very_many_queries_rest_on_some_of_them_whatever_their_order(monkeypatch):
+    monkeypatch.setattr("surecut.placement.ENOUGH", 50)
+    data = simulate("dense-electra", queries=200, depth=10, seed=3)
+    some, other = sampled(data), sampled(data.take(np.arange(200)[::-1]))
+    assert len(some) == 50
+    assert set(some.query_ids) == set(other.query_ids)
+    assert sampled(data.take(np.arange(50))).query_ids.tolist() == data.query_ids[:50].tolist()

@@ -19,9 +19,8 @@ from surecut.fitting import Fitted
 from surecut.folding import Folds, enough, judged_only, place_elsewhere, refuse_overlap
 from surecut.lists import Lists, refuse_no_lists
 from surecut.measures import NO_CUTOFF, OwnFunction
-from surecut.placement import thresholds_for_means
+from surecut.placement import mean_kept, thresholds_for_means
 from surecut.preparing import prepare
-from surecut.reducing import CountKept
 from surecut.registry import unknown
 from surecut.rules import KEEP_EVERYTHING, Rule
 from surecut.targets import CLAIMS
@@ -125,8 +124,7 @@ def size_of(threshold: float, choices: Choices, folds: Folds) -> float:
     other = folds.tuning
     if other is None:
         return max(1.0, -threshold)
-    counting = CountKept(choices.rule, threshold, choices.min_keep, None)
-    return max(1.0, float(np.concatenate(list(other.map(counting, scores_only=True))).mean()))
+    return max(1.0, mean_kept(other, choices.rule, threshold, choices.min_keep, None))
 
 
 def claimed(choices: Choices, folds: Folds, threshold: float) -> Certificate:

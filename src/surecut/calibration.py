@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from surecut.arrays import Int64
+from surecut.arrays import Float64, Int64
 from surecut.certificate import Certificate
 from surecut.choices import Choices, resolve
 from surecut.deciding import Decision, decide
@@ -13,7 +13,7 @@ from surecut.fitting import Fitted, depth_of, fit
 from surecut.folding import Folds, fold
 from surecut.lists import Lists, refuse_no_lists
 from surecut.measures import AnyMeasure, OwnFunction, as_measure
-from surecut.placement import thresholds_for_means
+from surecut.placement import mean_kept, sampled, thresholds_for_means
 from surecut.planning import advise
 from surecut.preparing import Prepared, prepare
 from surecut.rules import Rule
@@ -196,14 +196,18 @@ def quantiles(kept: Int64) -> dict[str, int]:
 
 def _advice(choices: Choices, fitted: Fitted, prepared: Prepared) -> dict[str, Any]:
     """How many queries would probably do: for a start of its own, or for a walk down to half of the list and beyond."""
-    curves, mean = prepared.curves, prepared.data.lengths.mean()
+    curves, some, limits = prepared.curves, sampled(prepared.data), (choices.min_keep, choices.max_keep)
+
+    def point(threshold: float) -> tuple[float, Float64]:
+        return mean_kept(some, fitted.rule, threshold, *limits), curves.at(threshold)
+
     if not choices.target.met_unpruned:
-        paths = [[(float(prepared.kept(start, choices).mean()), curves.at(start))] for start in fitted.starts]
+        paths = [[point(start)] for start in fitted.starts]
     else:
-        walked, paths = [(float(mean), curves.start)], []
-        sizes = [share * mean for share in _ADVICE_SHARES]
-        for threshold in thresholds_for_means(prepared.data, fitted.rule, sizes, choices.min_keep, choices.max_keep):
-            walked.append((float(prepared.kept(threshold, choices).mean()), curves.at(threshold)))
+        mean = float(some.lengths.mean())
+        walked, paths = [(mean, curves.start)], []
+        for threshold in thresholds_for_means(some, fitted.rule, [share * mean for share in _ADVICE_SHARES], *limits):
+            walked.append(point(threshold))
             paths.append(list(walked))
     found = advise(choices.target, curves.full, paths, choices.least_delta, len(curves))
     return {"queries": found.queries, "tightest": found.tightest, "mean_kept": found.mean_kept}

@@ -3,14 +3,12 @@
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from surecut.choices import resolve
 from surecut.fitting import fit
 from surecut.folding import fold
 from surecut.lists import Lists
 from surecut.measures import as_measure
-from surecut.placement import thresholds_for_means
+from surecut.placement import mean_kept, sampled, thresholds_for_means
 from surecut.planning import queries_needed
 from surecut.preparing import prepare
 from surecut.rules import Rule
@@ -53,16 +51,17 @@ def outlook(
     folds = fold(data.cut(choices.depth), choices, None)
     fitted = fit(folds, choices, as_measure(measure))
     prepared = prepare(folds.calibration, choices, fitted)
-    mean = prepared.data.lengths.mean()
+    some = sampled(prepared.data)
     rows: list[Outlook] = []
     before: int | None = 0  # a walk from the full list must pass every larger set first
-    sizes = [share * mean for share in SHARES]
-    for threshold in thresholds_for_means(prepared.data, fitted.rule, sizes, choices.min_keep):
+    sizes = [share * float(some.lengths.mean()) for share in SHARES]
+    for threshold in thresholds_for_means(some, fitted.rule, sizes, choices.min_keep):
         x = prepared.losses.at(threshold)
         needed = queries_needed(float(x.mean()), float(x.var()), target.level, choices.least_delta, power)
         if target.met_unpruned:
             needed = None if needed is None or before is None else max(needed, before)
             before = needed
         measured = float(prepared.curves.at(threshold).mean())
-        rows.append(Outlook(float(np.mean(prepared.kept(threshold, choices))), measured, needed))
+        kept = mean_kept(some, fitted.rule, threshold, choices.min_keep, choices.max_keep)
+        rows.append(Outlook(kept, measured, needed))
     return rows

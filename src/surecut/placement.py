@@ -11,13 +11,16 @@ import numpy as np
 
 from surecut.arrays import Float64, Int64, UInt64
 from surecut.candidates import Candidates
+from surecut.joining import joined
 from surecut.kernels.selection import BITS, count_digits
 from surecut.lists import Lists
 from surecut.measures import NO_CUTOFF
 from surecut.preregistered import preregistered_order
+from surecut.reducing import CountKept
 from surecut.rules import GRID_SIZE, KEEP_EVERYTHING, START_SHARES, Rule
 
-_ENOUGH = 5_000  # queries to place a grid on
+ENOUGH = 5_000
+"""Queries to estimate something on that no claim rests on."""
 _SIGN = np.uint64(1 << 63)
 Count = Callable[[int, UInt64], Int64]
 """Keys that may be pruned, by the digit at a shift, for each of several prefixes (see `count_digits`)."""
@@ -94,14 +97,28 @@ def _ordered_keys(count: Count, places: Sequence[int]) -> list[float]:
     return keys
 
 
+def sampled(data: Lists) -> Candidates:
+    """The retriever's scores of so many queries that an estimate is good enough, chosen by the hashes of their ids."""
+    some = data if len(data) <= ENOUGH else data.take(np.sort(preregistered_order(data.query_ids)[:ENOUGH]))
+    return joined(list(some.map(_as_it_is, scores_only=True)))
+
+
+def _as_it_is(data: Candidates) -> Candidates:
+    return data
+
+
+def mean_kept(data: Lists, rule: Rule, threshold: float, min_keep: int, max_keep: int | None) -> float:
+    """How many candidates these queries keep on average."""
+    kept = data.map(CountKept(rule, threshold, min_keep, max_keep), scores_only=True)
+    return float(np.concatenate(list(kept)).mean())
+
+
 def placed_starts(rule: Rule, data: Lists) -> tuple[float, ...]:
     """Thresholds that keep the usual shares of these queries' candidates."""
     return tuple(thresholds_for_means(data, rule, [share * data.lengths.mean() for share in START_SHARES]))
 
 
 def placed_grid(rule: Rule, data: Lists) -> Float64:
-    """Quantiles of the keys of these queries (of very many, some), after "keep everything"."""
-    some = data.take(np.sort(preregistered_order(data.query_ids)[:_ENOUGH])) if len(data) > _ENOUGH else data
-    keys = np.concatenate(list(some.map(rule.keys, scores_only=True)))
-    quantiles = np.quantile(keys, np.linspace(0.0, 1.0, GRID_SIZE))
+    """Quantiles of these queries' keys, after "keep everything"."""
+    quantiles = np.quantile(rule.keys(sampled(data)), np.linspace(0.0, 1.0, GRID_SIZE))
     return np.concatenate(([KEEP_EVERYTHING], np.unique(quantiles)))
