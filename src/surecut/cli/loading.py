@@ -77,7 +77,8 @@ def open_data(
     if table is None and retriever is None:
         raise InputError("give the data as --retriever RUN (with --reranker and --qrels), or as --table DIR")
     if runner is not LOCAL and (table is None or run_in(table) is not None):
-        raise InputError("--runner ray works on score tables, piece by piece: give one with --table")
+        what = "run files" if table is None else f"{table}, which holds run files"
+        raise InputError(f"--runner ray works on score tables, piece by piece, and not on {what}: see surecut score")
     data: Candidates | ScoreTable
     if table is not None:
         if reranker or qrels:

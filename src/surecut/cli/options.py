@@ -258,7 +258,8 @@ RunnerName = Annotated[
     typer.Option(
         "--runner",
         metavar="local|ray",
-        help="Who computes: this machine, or the nodes of a Ray cluster (surecut[ray]).",
+        help="Who computes: this machine, or the nodes of a Ray cluster (surecut[ray]), which need the same files; "
+        "calibrate and check then need --table.",
         rich_help_panel=COMPUTE,
     ),
 ]
@@ -267,7 +268,8 @@ Address = Annotated[
     typer.Option(
         "--address",
         metavar="HOST:PORT",
-        help="The Ray cluster's head, or auto for the one that this machine is a node of; without it Ray runs here.",
+        help="The Ray cluster's head, or auto for the one that this machine is a node of; without it Ray is started "
+        "here, whatever RAY_ADDRESS says.",
         rich_help_panel=COMPUTE,
     ),
 ]

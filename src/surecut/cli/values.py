@@ -104,7 +104,7 @@ def chosen_runner(
 
         return Ray(address, workers, cpus, gpus)
     if (address, workers, cpus, gpus) != (None, None, 1.0, 0.0):
-        raise InputError("--address, --workers, --cpus and --gpus are of a Ray cluster: add --runner ray")
+        raise InputError("an address, workers, their processors and GPUs are of a Ray cluster: add --runner ray")
     return LOCAL
 
 

@@ -71,6 +71,8 @@ def scan_table(
         watch: Hears of the progress.
     """
     check_options(depth, missing_reranker, absent)
+    if not hasattr(runner, "start"):
+        raise InputError(f"a runner is expected, such as sc.Ray(), not {runner!r}")
     runner.start()
     root = find_table(folder)
     if (root / UNFINISHED).exists() and not (root / "meta.json").exists():
@@ -132,6 +134,8 @@ def read_meta(folder: str | Path) -> dict[str, Any]:
 
 def write_table(data: Candidates, folder: str | Path, meta: Mapping[str, Any] | None = None) -> None:
     """Write Candidates as a score table: a folder of Parquet files, which `meta` may describe further."""
+    if not isinstance(data, Candidates):
+        raise InputError(f"Candidates are written, not {type(data).__name__}: collect() a score table first")
     root = Path(folder)
     try:
         root.mkdir(parents=True, exist_ok=True)
@@ -210,8 +214,17 @@ def _read_judgements(path: Path) -> Judgements:
 
 def _parts(root: Path, count: int | None) -> list[Path]:
     single, parts = root / "candidates.parquet", sorted((root / "candidates").glob("part-*.parquet"))
+    others = sorted(set((root / "candidates").glob("*.parquet")) - set(parts))
+    if single.exists() and (parts or others):
+        raise InputError(
+            f"{root}: holds candidates.parquet and candidates/{(parts or others)[0].name} too: remove what is not meant"
+        )
     if single.exists():
         return [single]
+    if others:
+        raise InputError(
+            f"{others[0]}: parts of a score table are named part-*.parquet: rename it, or take it elsewhere"
+        )
     if not parts:
         raise InputError(
             f"{root}: neither candidates.parquet nor candidates/part-*.parquet is there (nor retriever.run, where a "

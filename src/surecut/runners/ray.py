@@ -4,10 +4,13 @@ Every node needs surecut, and the same files under the same names: score tables,
 that SURECUT_CACHE names. What a node was at when it went away is done again by another.
 """
 
+import atexit
 import logging
+import math
 import os
 import pickle
 import shutil
+import signal
 import socket
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -25,6 +28,7 @@ from surecut.runners.threads import THREADS
 
 T = TypeVar("T")
 _STDERR = 2
+_LEAST = 0.01  # of a processor or GPU
 _PATIENCE = 10.0  # seconds
 _AHEAD = 3  # tasks a processor that are waiting or done, with the one it is at
 _TRIES = 3  # of an item that ends its worker
@@ -53,8 +57,10 @@ class Ray:
     def __post_init__(self) -> None:
         if self.workers is not None and self.workers < 1:
             raise InputError(f"workers must be at least 1, not {self.workers}")
-        if self.cpus <= 0 or self.gpus < 0:
-            raise InputError(f"a worker needs processors, and no less than 0 GPUs, not {self.cpus:g} and {self.gpus:g}")
+        if not _LEAST <= self.cpus < math.inf:
+            raise InputError(f"cpus must be a number of at least {_LEAST:g}, not {self.cpus}")
+        if not (self.gpus == 0 or _LEAST <= self.gpus <= 1 or (self.gpus > 1 and float(self.gpus).is_integer())):
+            raise InputError(f"gpus must be 0, a share of one GPU, or a whole number, not {self.gpus}")
 
     def start(self) -> None:
         """Connect, before anything else is under way."""
@@ -137,6 +143,7 @@ class Ray:
                 "leave the address out"
             ) from None
         _joined.append(self.address)
+        atexit.register(_hold_off_interrupts)  # after Ray's own, so before it: what was done is done
         return ray
 
     def _refuse_nobody(self) -> None:
@@ -144,6 +151,11 @@ class Ray:
         host, _, port = (self.address or "").rpartition(":")
         if port.isdecimal() and "/" not in host:
             socket.create_connection((host, int(port)), timeout=_PATIENCE).close()
+
+
+def _hold_off_interrupts() -> None:
+    with suppress(ValueError):  # not the main thread
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 _joined: list[str | None] = []  # the address that this process is connected to, if surecut did it
