@@ -22,7 +22,7 @@ POISON = WORDS[0]  # in most documents
         (("score", "tiny.toml", "--runner", "ray", "--gpus", "-1"), "gpus must be 0, a share of one GPU"),
         (("calibrate", "--table", "table", "--address", "auto"), "are of a Ray cluster: add --runner ray"),
         (("check", "cert.json", "--table", "table", "--runner", "rey"), "unknown runner 'rey': did you mean 'ray'?"),
-        (("calibrate", "--table", "table", "--runner", "ray", "--address", "127.0.0.1:1"), "no Ray cluster at '127"),
+        (("calibrate", "--table", "table", "--runner", "ray", "--address", "127.0.0.1:1"), "at '127.0.0.1:1'"),
     ],
 )
 def test_what_cannot_compute_is_said_in_one_line(surecut, files, words, said):

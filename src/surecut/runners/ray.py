@@ -129,7 +129,7 @@ class Ray:
             os.environ.setdefault(name, value)
         ray = needed("ray", "ray")
         if ray.is_initialized():
-            _refuse_another(self.address)
+            _refuse_another(ray, self.address)
             return ray
         local = {} if self.address else {"include_dashboard": False, "_node_ip_address": "127.0.0.1"}
         try:
@@ -161,10 +161,12 @@ def _hold_off_interrupts() -> None:
 _joined: list[str | None] = []  # the address that this process is connected to, if surecut did it
 
 
-def _refuse_another(address: str | None) -> None:
+def _refuse_another(ray: Any, address: str | None) -> None:
     """A process has one Ray; who has connected to one has chosen it."""
-    if address is not None and _joined and _joined[-1] != address:
-        there = _joined[-1] or "this machine"
+    if address in (None, "auto") or (_joined and _joined[-1] == address):
+        return
+    there = ray.get_runtime_context().gcs_address
+    if there != address:
         raise InputError(f"this process is connected to Ray at '{there}', not at '{address}': ray.shutdown() first")
 
 
