@@ -3,11 +3,14 @@
 import sys
 from collections.abc import Sequence
 
+from surecut.cli.interrupts import interrupt_cleanly
+
 INTERRUPTED = 130
 
 
 def main() -> None:
     """Run a verb; every fault of the input is one line on stderr (and commands that mend it), and exit status 2."""
+    interrupt_cleanly()
     try:
         sys.exit(_run())
     except KeyboardInterrupt:

@@ -1,0 +1,33 @@
+"""Ctrl-C, at a moment when an exception comes up to whoever waits for it."""
+
+import signal
+import threading
+from types import FrameType
+
+_DEAF = frozenset({"_numba_unpickle", "_raw_object_cache_notify", "_on_type_disposal"})
+"""Functions that compiled code calls without a look at whether they failed: an interrupt there ends in a crash, or in
+nothing. The first is called each time a kernel hands its results over, so just when it has run for long."""
+
+_LATER = 0.01  # seconds
+
+
+class Interrupted(KeyboardInterrupt):
+    """Of a type of its own: Python ends by the signal (status -2, not 130) once KeyboardInterrupt itself has left an
+    `exec`, as when a dataclass is being made."""
+
+
+def interrupt_cleanly() -> None:
+    """Raise on Ctrl-C as Python does, but not where that would be lost."""
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # else somebody wants it otherwise
+        signal.signal(signal.SIGINT, _interrupted)
+
+
+def _interrupted(number: int, frame: FrameType | None) -> None:
+    while frame is not None:
+        if frame.f_code.co_name in _DEAF:
+            again = threading.Timer(_LATER, signal.raise_signal, (number,))
+            again.daemon = True
+            again.start()
+            return
+        frame = frame.f_back
+    raise Interrupted
