@@ -58,10 +58,13 @@ def test_an_interrupt_waits_until_somebody_would_hear_of_it(handler):
         time.sleep(0.05)
         came_back = True
 
-    interrupt_cleanly()
-    with pytest.raises(Interrupted):
+    def wait():
         _numba_unpickle()
         time.sleep(10)
+
+    interrupt_cleanly()
+    with pytest.raises(Interrupted):
+        wait()
     assert came_back
 
 

@@ -25,9 +25,17 @@ def interrupt_cleanly() -> None:
 def _interrupted(number: int, frame: FrameType | None) -> None:
     while frame is not None:
         if frame.f_code.co_name in _DEAF:
-            again = threading.Timer(_LATER, signal.raise_signal, (number,))
+            again = threading.Timer(_LATER, _send, (number,))
             again.daemon = True
             again.start()
             return
         frame = frame.f_back
     raise Interrupted
+
+
+def _send(number: int) -> None:
+    """To the main thread: whatever it waits for by then has to end."""
+    if hasattr(signal, "pthread_kill"):
+        signal.pthread_kill(threading.main_thread().ident or 0, number)
+    else:
+        signal.raise_signal(number)
