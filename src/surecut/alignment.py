@@ -165,11 +165,13 @@ def with_absent(data: Candidates, judgements: Judgements, places: Int64, absent:
 
 def unseen_queries(query_ids: Iterable[str], judgements: Judgements, places: Int64) -> Int64:
     """Which judged queries are not in the run; if none is, the two do not belong together."""
+    if not judgements.queries:
+        raise InputError("there are no judgements among those given: leave them out, or give the file that has them")
     seen = np.zeros(len(judgements.queries), dtype=np.bool_)
     seen[places[places >= 0]] = True
     unseen = np.flatnonzero(~seen)
     if unseen.size == len(judgements.queries):
-        run, judged = (next(iter(some), "nothing") for some in (query_ids, judgements.queries))
+        run, judged = next(iter(query_ids), "nothing"), judgements.queries[0]
         raise InputError(
             f"the judgements are for none of the run's queries: the run begins with '{run}', they begin with '{judged}'"
         )

@@ -18,7 +18,10 @@ POISON = WORDS[0]  # in most documents
         (("score", "tiny.toml", "--workers", "2"), "are of a Ray cluster: add --runner ray"),
         (("score", "tiny.toml", "--runner", "ray", "--cpus", "nan"), "cpus must be a number of at least 0.01, not nan"),
         (("score", "tiny.toml", "--runner", "ray", "--gpus", "1.5"), "gpus must be 0, a share of one GPU"),
-        (("score", "tiny.toml", "--runner", "ray", "--workers", "0"), "workers must be at least 1, not 0"),
+        (
+            ("score", "tiny.toml", "--runner", "ray", "--workers", "0"),
+            "workers must be a whole number of at least 1, not 0",
+        ),
         (("score", "tiny.toml", "--runner", "ray", "--gpus", "-1"), "gpus must be 0, a share of one GPU"),
         (("calibrate", "--table", "table", "--address", "auto"), "are of a Ray cluster: add --runner ray"),
         (("check", "cert.json", "--table", "table", "--runner", "rey"), "unknown runner 'rey': did you mean 'ray'?"),

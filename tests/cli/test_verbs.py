@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import surecut as sc
+from surecut.io.table import write_table
 from surecut.io.trec import read_run
 from surecut.io.writing import write_trec
 
@@ -61,6 +62,13 @@ def test_without_the_extra_the_demo_says_how_to_get_its_report(surecut, monkeypa
     assert shown.status == 0
     assert "pip install 'surecut[report]'" in shown.words
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_table_that_no_recipe_made_is_applied_without_one(surecut, systems, tmp_path):
+    runs = systems["calibration"]
+    write_table(sc.read_trec(runs.retriever, runs.reranker, runs.qrels), tmp_path / "table")
+    made = surecut("calibrate", "--table", "table", "--max-drop", "20%", "-o", "cert.json")
+    assert "apply it with: surecut prune cert.json --retriever RUN" in made.err
 
 
 def test_a_folder_of_run_files_is_pruned_like_its_run(surecut, systems, tmp_path):

@@ -151,7 +151,7 @@ def test_the_number_of_threads_makes_no_difference(folder, jobs):
 class Backwards:
     """A runner that works on everything before it hands out the first, in an order of its own."""
 
-    def start(self):
+    def start(self, watch):
         pass
 
     def map(self, work, items):

@@ -1,6 +1,8 @@
 """Ray on this machine: the same tables and certificates, byte for byte, and errors that come home as they are."""
 
 import os
+import subprocess
+import sys
 
 import pytest
 
@@ -123,9 +125,13 @@ def test_a_process_has_one_cluster(ray):
     assert list(sc.Ray().map(squared, [2])) == [4]
 
 
-@pytest.mark.parametrize("given", [{"workers": 0}, {"cpus": 0}, {"gpus": -1}], ids=str)
+@pytest.mark.parametrize(
+    "given",
+    [{"workers": 0}, {"workers": 1.5}, {"workers": "2"}, {"cpus": 0}, {"cpus": None}, {"gpus": -1}, {"gpus": "x"}],
+    ids=str,
+)
 def test_impossible_workers_are_refused(given):
-    with pytest.raises(sc.InputError, match=r"must be (at least 1|a number|0, a share)"):
+    with pytest.raises(sc.InputError, match=r"must be (a whole number of at least 1|a number|0, a share)"):
         sc.Ray(**given)
 
 
@@ -206,6 +212,27 @@ def test_documents_that_are_too_long_are_counted_wherever_they_are_cut(ray, syst
     local = score(read_recipe(path), tmp_path / "local")
     assert score(read_recipe(path), tmp_path / "ray", runner=sc.Ray()).notes == local.notes
     assert "tokens: their documents were cut" in local.notes[0]
+
+
+ENDING = """
+import atexit, signal
+import surecut as sc
+from surecut import cli
+
+def run():
+    atexit.register(signal.raise_signal, signal.SIGINT)  # called after what Ray registers
+    sc.Ray().start()
+    atexit.register(print, "ending")
+    return 0
+
+cli._run = run
+cli.main()
+"""
+
+
+def test_ctrl_c_while_ray_ends_comes_too_late(tmp_path):
+    ended = subprocess.run([sys.executable, "-c", ENDING], cwd=tmp_path, capture_output=True, text=True)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "ending\n", "")
 
 
 def test_nobody_is_at_that_address(monkeypatch):

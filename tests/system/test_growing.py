@@ -106,10 +106,13 @@ def test_another_plan_is_refused_with_what_differs(table, whole):
         table({**PLAN, "depth": 5, "reranker": "three"}).open()
 
 
-def test_a_table_of_other_origin_is_refused(table, tmp_path):
+@pytest.mark.parametrize("finished", [False, True])
+def test_a_table_of_other_origin_is_refused(table, tmp_path, finished):
     (tmp_path / "t").mkdir()
     (tmp_path / "t" / "candidates.parquet").touch()
-    with pytest.raises(InputError, match="holds a score table that was made otherwise"):
+    if finished:
+        (tmp_path / "t" / "meta.json").write_text('{"depth": 4, "fingerprints": {}}')
+    with pytest.raises(InputError, match="holds a score table that surecut score did not make"):
         table().open()
 
 

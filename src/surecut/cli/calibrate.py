@@ -55,6 +55,7 @@ def calibrate(
     from surecut.cli.watching import watching
     from surecut.counting import census
     from surecut.files import refuse_unwritable
+    from surecut.io.table import read_meta
     from surecut.measures import as_measure
 
     target = chosen_target(at_least, max_drop, max_drop_abs, agreement)
@@ -102,8 +103,8 @@ def calibrate(
         if output is None:
             err.print("not saved: add -o cert.json to keep it", style="dim")
         else:
-            runs = table is None or run_in(table) is not None
-            use = "prune {} --retriever RUN -o pruned.run" if runs else "rank {} RECIPE.toml --query ..."
+            scored = table is not None and run_in(table) is None and "recipe" in read_meta(table)
+            use = "rank {} RECIPE.toml --query ..." if scored else "prune {} --retriever RUN -o pruned.run"
             hint = "" if certificate.status == "abstained" else f"; apply it with: surecut {use.format(output)}"
             err.print(f"written to {output}{hint}", style="dim", soft_wrap=True, markup=False)
     raise typer.Exit(EXIT[certificate.status])

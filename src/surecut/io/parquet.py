@@ -60,6 +60,15 @@ def _readable(path: Path) -> Iterator[None]:
         raise NotParquet(path, error) from None
 
 
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Whatever is refused of its content is refused by the file's name."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(f"{path}: {error.sentence}", error.commands) from None
+
+
 def text_bytes(frame: pl.DataFrame) -> int:
     """How long its texts are, together, each counted as often as it is meant."""
     lengths = (

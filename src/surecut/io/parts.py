@@ -12,7 +12,7 @@ from surecut.arrays import Bool, Int64
 from surecut.candidates import counts_by_query, offsets_of
 from surecut.errors import InputError
 from surecut.frames import as_polars, groups_of
-from surecut.io.parquet import collected, scan_parquet
+from surecut.io.parquet import collected, naming, scan_parquet
 from surecut.io.pieces import Piece, stamp_of
 from surecut.judgements import refuse_odd_grades
 from surecut.listing import as_numbers
@@ -68,17 +68,12 @@ class ReadPart:
         runs: list[pl.DataFrame] = []
         groups: dict[str, str] = {}
         while not runs or runs[-1]["rows"].sum() == _SLICE:
-            frame = _named(path, collected(scan.select(telling).slice(len(runs) * _SLICE, _SLICE), path))
-            runs.append(_runs(frame))
-            groups |= agreeing(groups, groups_of(frame)) if "group" in telling else {}
+            read = collected(scan.select(telling).slice(len(runs) * _SLICE, _SLICE), path)
+            with naming(path):
+                frame = as_polars(read)
+                runs.append(_runs(frame))
+                groups |= agreeing(groups, groups_of(frame)) if "group" in telling else {}
         return _part(path, columns, pl.concat(runs), groups, sliced=len(runs) > 1)
-
-
-def _named(path: Path, frame: pl.DataFrame) -> pl.DataFrame:
-    try:
-        return as_polars(frame)
-    except InputError as error:
-        raise InputError(f"{path}: {error}") from None
 
 
 def _runs(frame: pl.DataFrame) -> pl.DataFrame:

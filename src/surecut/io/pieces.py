@@ -10,7 +10,7 @@ from surecut.arrays import Bool, Int64, Strings
 from surecut.candidates import Candidates, offsets_of
 from surecut.errors import InputError
 from surecut.frames import as_polars, from_grouped
-from surecut.io.parquet import collected, refuse_endless_texts, text_bytes
+from surecut.io.parquet import collected, naming, refuse_endless_texts, text_bytes
 from surecut.judgements import Judgements
 from surecut.listing import Listed, grouped, in_retriever_order
 from surecut.memory import refuse_beyond_memory
@@ -52,7 +52,8 @@ class Piece:
         if frame.height != self.rows or stamp_of(self.path) != self.stamp:
             raise InputError(f"{self.path}: was changed while it was read")
         refuse_endless_texts(text_bytes(frame), self.path)
-        return as_polars(frame)
+        with naming(self.path):
+            return as_polars(frame)
 
 
 def stamp_of(path: Path) -> tuple[int, int]:
@@ -83,13 +84,15 @@ class Asked:
     def _everything(self) -> Candidates:
         listed = self.piece.listed(self.queries, "doc_id", "retriever", "reranker", "relevance").where(self.chosen)
         judgements = self.judgements
-        if judgements is None and "relevance" in self.piece.columns:
-            judgements = graded_rows(listed)
-        return from_grouped(listed, judgements, self.depth, self.missing_reranker)
+        with naming(self.piece.path):
+            if judgements is None and "relevance" in self.piece.columns:
+                judgements = graded_rows(listed)
+            return from_grouped(listed, judgements, self.depth, self.missing_reranker)
 
     def _scores(self) -> Candidates:
         listed = self.piece.listed(self.queries, "retriever").where(self.chosen)
-        listed, scores = in_retriever_order(listed, self.depth, column="retriever")
+        with naming(self.piece.path):
+            listed, scores = in_retriever_order(listed, self.depth, column="retriever")
         return replace(ungraded(listed, scores, None), judged=self.judged[self.chosen])
 
 

@@ -1,5 +1,6 @@
 """Lists that are needed again and again, in files that are mapped into memory: the system keeps what fits of them."""
 
+import os
 import tempfile
 from collections.abc import Iterable
 from dataclasses import replace
@@ -19,6 +20,7 @@ class Spool:
     """A column that grows in a file without a name, which is gone when nobody uses it any more."""
 
     def __init__(self) -> None:
+        _refuse_another_folder()
         self._file = tempfile.TemporaryFile()  # noqa: SIM115 (open as long as it is mapped)
 
     def put(self, column: A) -> A:
@@ -36,6 +38,13 @@ class Spool:
         if self._file.tell() == 0:  # an empty file cannot be mapped
             return empty
         return np.memmap(self._file, dtype=empty.dtype, mode="r")  # type: ignore[return-value]
+
+
+def _refuse_another_folder() -> None:
+    """Python itself would pass over a folder that cannot be written to, and fill the system's disk."""
+    named, used = os.environ.get("TMPDIR"), tempfile.gettempdir()
+    if named and os.path.realpath(named) != os.path.realpath(used):
+        raise InputError(f"{named}: TMPDIR names it, and it is no folder that can be written to")
 
 
 def spooled(pieces: Iterable[Candidates]) -> Candidates:

@@ -16,7 +16,7 @@ from surecut.errors import InputError
 from surecut.files import write_atomically
 from surecut.frames import as_qrels
 from surecut.io.limits import LARGEST_DESCRIPTION, read_document
-from surecut.io.parquet import read_parquet
+from surecut.io.parquet import naming, read_parquet
 from surecut.io.parts import COLUMNS, Part, ReadPart
 from surecut.io.plain_json import parse_json
 from surecut.io.roster import enrolled
@@ -73,7 +73,7 @@ def scan_table(
     check_options(depth, missing_reranker, absent)
     if not hasattr(runner, "start"):
         raise InputError(f"a runner is expected, such as sc.Ray(), not {runner!r}")
-    runner.start()
+    runner.start(watch)
     root = find_table(folder)
     if (root / UNFINISHED).exists() and not (root / "meta.json").exists():
         raise InputError(
@@ -209,7 +209,9 @@ def _documents(data: Candidates) -> pl.Series:
 
 
 def _read_judgements(path: Path) -> Judgements:
-    return Judgements(as_qrels(read_parquet(path, COLUMNS)))
+    read = read_parquet(path, COLUMNS)
+    with naming(path):
+        return Judgements(as_qrels(read))
 
 
 def _parts(root: Path, count: int | None) -> list[Path]:

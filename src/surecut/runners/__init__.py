@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 from surecut.runners.threads import in_order
+from surecut.watching import SILENT, Watch
 
 T = TypeVar("T")
 Made = TypeVar("Made", covariant=True)
@@ -25,7 +26,7 @@ class Worker(Protocol[Made]):
 class Runner(Protocol):
     """Works on many things at a time."""
 
-    def start(self) -> None:
+    def start(self, watch: Watch = SILENT) -> None:
         """Whatever has to be there before the first item is."""
         ...
 
@@ -44,7 +45,7 @@ class Local:
 
     jobs: int | None = None
 
-    def start(self) -> None:
+    def start(self, watch: Watch = SILENT) -> None:
         """Threads are there."""
 
     def map(self, work: Callable[[Any], T], items: Iterable[Any]) -> Iterator[T]:

@@ -25,6 +25,7 @@ from surecut.errors import EvaluatorsDisagree, InputError
 from surecut.extras import needed
 from surecut.runners import Worker
 from surecut.runners.threads import THREADS
+from surecut.watching import SILENT, Watch
 
 T = TypeVar("T")
 _STDERR = 2
@@ -55,15 +56,19 @@ class Ray:
     gpus: float = 0.0
 
     def __post_init__(self) -> None:
-        if self.workers is not None and self.workers < 1:
-            raise InputError(f"workers must be at least 1, not {self.workers}")
+        if self.workers is not None and not (isinstance(self.workers, int) and self.workers >= 1):
+            raise InputError(f"workers must be a whole number of at least 1, not {self.workers!r}")
+        for name, value in (("cpus", self.cpus), ("gpus", self.gpus)):
+            if not isinstance(value, int | float):
+                raise InputError(f"{name} must be a number, not {value!r}")
         if not _LEAST <= self.cpus < math.inf:
             raise InputError(f"cpus must be a number of at least {_LEAST:g}, not {self.cpus}")
         if not (self.gpus == 0 or _LEAST <= self.gpus <= 1 or (self.gpus > 1 and float(self.gpus).is_integer())):
             raise InputError(f"gpus must be 0, a share of one GPU, or a whole number, not {self.gpus}")
 
-    def start(self) -> None:
+    def start(self, watch: Watch = SILENT) -> None:
         """Connect, before anything else is under way."""
+        watch.stage(f"connecting to Ray at {self.address}" if self.address else "starting Ray")
         self._connected()
 
     def map(self, work: Callable[[Any], T], items: Iterable[Any]) -> Iterator[T]:

@@ -75,12 +75,19 @@ class GrowingTable:
         described = self._described()
         if described is not None:
             begun = _read(described)
-            self._refuse_other_plan(begun.get("plan"))
+            if "plan" not in begun:
+                raise self._made_otherwise()
+            self._refuse_other_plan(begun["plan"])
             self._take_up(begun.get("layout"), described)
         elif self._holds_anything() or (self.folder / "candidates.parquet").exists():
-            raise InputError(f"{self.folder}: holds a score table that was made otherwise; name another folder with -o")
+            raise self._made_otherwise()
         if not self.finished or self.missing():  # a table of which a part is gone is an unfinished one
             self._begin()
+
+    def _made_otherwise(self) -> InputError:
+        return InputError(
+            f"{self.folder}: holds a score table that surecut score did not make; name another folder with -o"
+        )
 
     def _described(self) -> Path | None:
         """The file that says what is in the folder; one that was begun and holds nothing may be had by another."""

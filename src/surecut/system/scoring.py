@@ -111,6 +111,7 @@ def _fill(
     """Score what is missing; returned is how many documents had to be cut."""
     missing, cut = table.missing(), 0
     if missing:
+        runner.start(watch)
         index = indexed(recipe.retriever, documents, watch, runner)
         table.keep_documents(recipe.retriever.failures(documents, index))
         recipe.reranker.prepare(documents, watch, runner)
