@@ -245,7 +245,7 @@ def test_lists_at_hand_are_mapped_and_have_no_ids(table, folder):
 
 
 def test_a_full_disk_is_named_with_what_to_do(table, monkeypatch):
-    monkeypatch.setattr("tempfile.TemporaryFile", lambda: open("/dev/full", "wb"))  # noqa: SIM115
+    monkeypatch.setattr("surecut.io.spooling.TemporaryFile", lambda: open("/dev/full", "wb"))  # noqa: SIM115
     with pytest.raises(sc.InputError, match=r"cannot be written \(No space left on device; .* TMPDIR"):
         table.at_hand()
 

@@ -1,9 +1,9 @@
 """Lists that are needed again and again, in files that are mapped into memory: the system keeps what fits of them."""
 
 import os
-import tempfile
 from collections.abc import Iterable
 from dataclasses import replace
+from tempfile import TemporaryFile, gettempdir
 from typing import TypeVar
 
 import numpy as np
@@ -21,7 +21,7 @@ class Spool:
 
     def __init__(self) -> None:
         _refuse_another_folder()
-        self._file = tempfile.TemporaryFile()  # noqa: SIM115 (open as long as it is mapped)
+        self._file = TemporaryFile()  # noqa: SIM115 (open as long as it is mapped)
 
     def put(self, column: A) -> A:
         """Keep the numbers; what is returned has none."""
@@ -30,7 +30,7 @@ class Spool:
             self._file.flush()
         except OSError as error:
             reason = f"{error.strerror or error}; name a folder with more room with TMPDIR"
-            raise InputError(f"{tempfile.gettempdir()}: cannot be written ({reason})") from None
+            raise InputError(f"{gettempdir()}: cannot be written ({reason})") from None
         return column[:0].copy()  # type: ignore[return-value]
 
     def mapped(self, empty: A) -> A:
@@ -42,7 +42,7 @@ class Spool:
 
 def _refuse_another_folder() -> None:
     """Python itself would pass over a folder that cannot be written to, and fill the system's disk."""
-    named, used = os.environ.get("TMPDIR"), tempfile.gettempdir()
+    named, used = os.environ.get("TMPDIR"), gettempdir()
     if named and os.path.realpath(named) != os.path.realpath(used):
         raise InputError(f"{named}: TMPDIR names it, and it is no folder that can be written to")
 
