@@ -95,7 +95,7 @@ def grouped(frame: pl.DataFrame) -> Listed:
     differs = (query.slice(1) != query.slice(0, frame.height - 1)).to_numpy()
     heads = np.concatenate(([0], np.flatnonzero(differs) + 1))
     queries = query.gather(heads)
-    if queries.n_unique() < len(queries):
+    if not queries.is_sorted() and queries.n_unique() < len(queries):
         return grouped(frame.sort("query_id", maintain_order=True))
     return Listed(queries.to_list(), np.concatenate((heads, [frame.height])), values)
 

@@ -47,7 +47,8 @@ class Part:
             beyond = len(self.queries)
             if self.together:
                 beyond = max(first + 1, int(np.searchsorted(ends, row + ROWS, side="right")))
-            yield Piece(self.path, self.columns, row, self.together, self.lengths[first:beyond], self.stamp)
+            whole = beyond - first == len(self.queries)
+            yield Piece(self.path, self.columns, row, whole, self.together, self.lengths[first:beyond], self.stamp)
             first, row = beyond, int(ends[beyond - 1])
 
 

@@ -29,14 +29,15 @@ class Roster:
 def enrolled(parts: Sequence[Part], judgements: Judgements | None, absent: Absent) -> tuple[Roster, Census]:
     """The queries of all parts, in their order; those that count as 0 without a list come last."""
     names = pl.concat([part.queries for part in parts])
-    _refuse_shared(parts, names)
     lengths = np.concatenate([part.lengths for part in parts])
     if judgements is None:
         judged, relevant = (np.concatenate([getattr(part, each) for part in parts]) for each in ("judged", "relevant"))
         census = Census(negative_grades=sum(part.negative for part in parts))
         places = np.full(len(names), -1)
+        _refuse_shared(parts, names, places)
     else:
         places = judgements.places(names)
+        _refuse_shared(parts, names, places)
         unseen = unseen_queries(names, judgements, places)
         census = Census(negative_grades=judgements.negative, absent_queries=unseen.size)
         if absent == "zero":
@@ -58,9 +59,10 @@ def _groups(query_ids: Strings, parts: Sequence[Part]) -> Strings | None:
     return unit_names(query_ids, named)
 
 
-def _refuse_shared(parts: Sequence[Part], names: pl.Series) -> None:
-    """A query with rows in two parts would be read as two."""
-    if names.n_unique() == len(names):
+def _refuse_shared(parts: Sequence[Part], names: pl.Series, places: Int64) -> None:
+    """A query with rows in two parts would be read as two. Judged ones are known by their places: that is quicker."""
+    unjudged = names.filter(pl.Series(places < 0))
+    if np.bincount(places[places >= 0]).max(initial=0) <= 1 and unjudged.n_unique() == len(unjudged):
         return
     twice = names.filter(names.is_duplicated())[0]
     first, second = [part.path for part in parts if (part.queries == twice).any()][:2]
