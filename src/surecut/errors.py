@@ -16,6 +16,10 @@ class InputError(ValueError):
         super().__init__("\n  ".join((sentence, *commands)))
         self.sentence, self.commands = sentence, tuple(commands)
 
+    def __reduce__(self) -> tuple[type["InputError"], tuple[str, tuple[str, ...]]]:
+        """What another process has to say is said here in its words."""
+        return InputError, (self.sentence, self.commands)
+
 
 def _readable(sentence: str) -> str:
     """What the input is quoted with: no more than can be read, and nothing that a terminal would act on."""

@@ -1,7 +1,10 @@
 """What is wrong with a row of a score table is said with the file that the row is in."""
 
+import tempfile
+
 import polars as pl
 import pytest
+from tests.io.tables import written
 
 import surecut as sc
 from surecut.io.table import as_parquet
@@ -21,7 +24,7 @@ def part(first, **columns):
 
 
 @pytest.fixture
-def table(tmp_path):
+def made(tmp_path):
     """Makes a table of two parts, of which the second is another."""
 
     def make(qrels=None, **columns):
@@ -50,13 +53,13 @@ def table(tmp_path):
         ({"retriever": ["a", "b", "c"] * 2}, "column 'retriever' holds something that is not a number"),
     ],
 )
-def test_a_row_is_named_with_its_part(table, columns, words):
+def test_a_row_is_named_with_its_part(made, columns, words):
     with pytest.raises(sc.InputError, match=PART + words):
-        sc.read_table(table(**columns))
+        sc.read_table(made(**columns))
 
 
-def test_scores_alone_are_named_with_their_part_too(table):
-    scores = sc.scan_table(table(retriever=[3.0, float("nan"), 1.0] * 2)).map(len, scores_only=True)
+def test_scores_alone_are_named_with_their_part_too(made):
+    scores = sc.scan_table(made(retriever=[3.0, float("nan"), 1.0] * 2)).map(len, scores_only=True)
     with pytest.raises(sc.InputError, match=PART + "the retriever score of query 'q2' is not a finite"):
         list(scores)
 
@@ -75,12 +78,65 @@ def test_scores_alone_are_named_with_their_part_too(table):
     ],
     ids=["no grades", "two grades", "half a grade", "other queries", "none at all"],
 )
-def test_judgements_are_named_with_their_file(table, qrels, words):
+def test_judgements_are_named_with_their_file(made, qrels, words):
     with pytest.raises(sc.InputError, match=words):
-        sc.read_table(table(qrels))
+        sc.read_table(made(qrels))
 
 
-def test_a_folder_for_temporary_files_that_is_none_is_not_passed_over(table, monkeypatch):
+def test_a_folder_for_temporary_files_that_is_none_is_not_passed_over(made, monkeypatch):
     monkeypatch.setenv("TMPDIR", "/nowhere/at/all")
-    with pytest.raises(sc.InputError, match=r"^/nowhere/at/all: TMPDIR names it, and it is no folder"):
-        sc.scan_table(table()).at_hand()
+    with pytest.raises(sc.InputError, match=r"^/nowhere/at/all: cannot be written \(No such file.*TMPDIR"):
+        sc.scan_table(made()).at_hand()
+
+
+def test_a_folder_for_temporary_files_may_be_named_at_any_time(made, monkeypatch, tmp_path):
+    tempfile.gettempdir()  # Python looks for it once
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    assert len(sc.scan_table(made()).at_hand()) == 4
+
+
+def test_a_full_disk_is_named_with_what_to_do(table, monkeypatch):
+    monkeypatch.setattr("surecut.io.spooling.TemporaryFile", lambda dir: open("/dev/full", "wb"))  # noqa: SIM115
+    with pytest.raises(sc.InputError, match=r"cannot be written \(No space left on device\); name .* TMPDIR"):
+        table.at_hand()
+
+
+def test_a_file_that_changes_under_the_reader_is_named(tmp_path, frame, qrels):
+    folder = written(tmp_path / "t", frame, qrels)
+    table = sc.scan_table(folder)
+    part = folder / "candidates" / "part-00000.parquet"
+    part.write_bytes(as_parquet(frame.head(100)))
+    with pytest.raises(sc.InputError, match=r"part-00000.parquet: was changed while it was read"):
+        sc.calibrate(table)
+
+
+def test_a_file_that_changes_while_its_query_ids_are_read_is_named(tmp_path, frame, qrels, monkeypatch):
+    folder = written(tmp_path / "t", frame, qrels)
+    part = folder / "candidates" / "part-00000.parquet"
+
+    def reading(scan, path):
+        read = scan.collect()
+        part.write_bytes(as_parquet(frame.sort("query_id", maintain_order=True)))
+        return read
+
+    monkeypatch.setattr("surecut.io.parts.collected", reading)
+    with pytest.raises(sc.InputError, match=r"part-00000.parquet: was changed while it was read"):
+        sc.scan_table(folder)
+
+
+def test_a_query_in_two_parts_is_refused(tmp_path, frame, qrels):
+    folder = written(tmp_path / "t", frame, qrels)
+    (folder / "candidates" / "part-00001.parquet").write_bytes(as_parquet(frame.tail(5)))
+    with pytest.raises(sc.InputError, match=r"part-00001.parquet: query '399' is in part-00000.parquet too"):
+        sc.scan_table(folder)
+
+
+def test_odd_grades_beside_the_scores_are_refused(tmp_path, frame, qrels):
+    found = qrels.join(frame, on=("query_id", "doc_id"), how="semi")
+    graded = frame.join(found, on=("query_id", "doc_id"), how="left", maintain_order="left")
+    odd = graded.with_columns(pl.when(pl.col("relevance").is_not_null()).then(0.5).alias("relevance"))
+    folder = tmp_path / "t" / "candidates"
+    folder.mkdir(parents=True)
+    (folder / "part-00000.parquet").write_bytes(as_parquet(odd))
+    with pytest.raises(sc.InputError, match=r"the grade '0.5' is not a whole number"):
+        sc.scan_table(tmp_path / "t")

@@ -7,66 +7,19 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 import pytest
+from tests.io.tables import DEPTH, QUERIES, written
 
 import surecut as sc
 from surecut.io.pieces import Asked
-from surecut.io.table import as_parquet, judgements, to_frame
+from surecut.io.table import as_parquet
 from surecut.runners import Local
 from surecut.watching import Watch
-
-QUERIES, DEPTH = 400, 30
-LENGTHS = 3  # lists are cut at 30, 29, 28, 30, ... so that no two pieces have the same shape
-
-
-@pytest.fixture(scope="module")
-def data():
-    """Ties, lists of several lengths, one query in nine without judgements, and one judged that found nothing."""
-    data = sc.simulate("graded", queries=QUERIES, depth=DEPTH, seed=3, ties=True)
-    return replace(data, query_ids=np.array([str(number) for number in range(QUERIES)], dtype=object))
-
-
-@pytest.fixture(scope="module")
-def frame(data):
-    rows = to_frame(data).with_columns(rank=pl.int_range(pl.len()).over("query_id"))
-    number = pl.col("query_id").cast(pl.Int64)
-    return rows.filter(pl.col("rank") < DEPTH - number % LENGTHS).drop("rank")
-
-
-@pytest.fixture(scope="module")
-def qrels(data):
-    judged = judgements(data).filter(pl.col("query_id").cast(pl.Int64) % 9 != 0)
-    return pl.concat((judged, pl.DataFrame({"query_id": ["nobody"], "doc_id": ["d"], "relevance": [1]}, judged.schema)))
-
-
-def written(folder, frame, qrels, parts=1, shuffled=False, beside=False):
-    """A score table in so many files, its rows in or out of order, its judgements in a file or in a column."""
-    (folder / "candidates").mkdir(parents=True)
-    if beside:
-        frame = frame.join(qrels, on=("query_id", "doc_id"), how="left", maintain_order="left")
-    else:
-        (folder / "qrels.parquet").write_bytes(as_parquet(qrels))
-    names = frame["query_id"].unique(maintain_order=True)
-    for number, part in enumerate(np.array_split(names.to_numpy(), parts)):
-        rows = frame.filter(pl.col("query_id").is_in(part.tolist()))
-        rows = rows.sample(fraction=1.0, shuffle=True, seed=number) if shuffled else rows
-        (folder / "candidates" / f"part-{number:05d}.parquet").write_bytes(as_parquet(rows))
-    return folder
-
-
-@pytest.fixture(scope="module")
-def folder(frame, qrels, tmp_path_factory):
-    return written(tmp_path_factory.mktemp("table") / "t", frame, qrels, parts=3)
 
 
 @pytest.fixture(autouse=True)
 def small_pieces(monkeypatch):
     """About ten queries at a time."""
     monkeypatch.setattr("surecut.io.parts.ROWS", 10 * DEPTH)
-
-
-@pytest.fixture
-def table(folder):
-    return sc.scan_table(folder)
 
 
 def same(table, whole, **options):
@@ -114,9 +67,20 @@ OPTIONS = {
 
 
 @pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
-def test_a_certificate_is_the_same_in_pieces_and_in_memory(table, folder, options):
-    certificate = same(table, sc.read_table(folder), **options)
+def test_a_certificate_is_the_same_in_pieces_and_in_memory(table, frame, qrels, options):
+    """What is in memory comes another way: nothing that reads files has part in it."""
+    certificate = same(table, sc.Candidates.from_frame(frame, qrels), **options)
     assert certificate.calibration["queries"] <= QUERIES - QUERIES // 9 or "agreement" in str(certificate.target)
+
+
+@pytest.mark.parametrize("work", [{"depth": 10}, {"depth": 10, "fusion": 0.9}], ids=str)
+def test_scores_that_are_missing_are_filled_before_lists_are_cut(tmp_path, frame, qrels, work):
+    lost = pl.when(pl.int_range(pl.len()) % 7 < 6).then("reranker").alias("reranker")
+    gaps = frame.with_columns(lost)
+    table = sc.scan_table(written(tmp_path / "t", gaps, qrels, parts=2), missing_reranker="lowest")
+    same(table, sc.Candidates.from_frame(gaps, qrels, missing_reranker="lowest"), target=sc.max_drop(0.3), **work)
+    with pytest.raises(sc.InputError, match="the reranker has no score for query"):
+        sc.calibrate(sc.scan_table(tmp_path / "t"), **work)
 
 
 def test_pruning_is_certified_somewhere(table):
@@ -244,12 +208,6 @@ def test_lists_at_hand_are_mapped_and_have_no_ids(table, folder):
     assert mapped.fingerprint() == whole.fingerprint()
 
 
-def test_a_full_disk_is_named_with_what_to_do(table, monkeypatch):
-    monkeypatch.setattr("surecut.io.spooling.TemporaryFile", lambda: open("/dev/full", "wb"))  # noqa: SIM115
-    with pytest.raises(sc.InputError, match=r"cannot be written \(No space left on device; .* TMPDIR"):
-        table.at_hand()
-
-
 def test_progress_is_told_in_rows(folder):
     class Heard(Watch):
         def __init__(self):
@@ -268,22 +226,10 @@ def test_progress_is_told_in_rows(folder):
     sc.calibrate(table, target=sc.max_drop(0.2))
     rows = int(table.lengths[table.judged].sum())
     assert watch.stages[1:] == [("reading lists", rows), ("reading scores", rows)]
-
-
-def test_a_file_that_changes_under_the_reader_is_named(tmp_path, frame, qrels):
-    folder = written(tmp_path / "t", frame, qrels)
-    table = sc.scan_table(folder)
-    part = folder / "candidates" / "part-00000.parquet"
-    part.write_bytes(as_parquet(frame.head(100)))
-    with pytest.raises(sc.InputError, match=r"part-00000.parquet: was changed while it was read"):
-        sc.calibrate(table)
-
-
-def test_a_query_in_two_parts_is_refused(tmp_path, frame, qrels):
-    folder = written(tmp_path / "t", frame, qrels)
-    (folder / "candidates" / "part-00001.parquet").write_bytes(as_parquet(frame.tail(5)))
-    with pytest.raises(sc.InputError, match=r"part-00001.parquet: query '399' is in part-00000.parquet too"):
-        sc.scan_table(folder)
+    assert watch.done == rows
+    cut = table.cut(7).take(np.arange(50))
+    list(cut.map(len))
+    assert watch.done == watch.stages[-1][1] == 350
 
 
 def test_what_is_no_data_is_refused_in_words():
@@ -344,17 +290,6 @@ def test_other_types_of_ids_and_scores_mean_the_same(tmp_path, frame, qrels):
         rows = pl.read_parquet(path).with_columns(pl.col("query_id").cast(pl.Int64))
         path.write_bytes(as_parquet(rows))
     same(sc.scan_table(other), sc.read_table(other), target=sc.max_drop(0.2))
-
-
-def test_odd_grades_beside_the_scores_are_refused(tmp_path, frame, qrels):
-    found = qrels.join(frame, on=("query_id", "doc_id"), how="semi")
-    graded = frame.join(found, on=("query_id", "doc_id"), how="left", maintain_order="left")
-    odd = graded.with_columns(pl.when(pl.col("relevance").is_not_null()).then(0.5).alias("relevance"))
-    folder = tmp_path / "t" / "candidates"
-    folder.mkdir(parents=True)
-    (folder / "part-00000.parquet").write_bytes(as_parquet(odd))
-    with pytest.raises(sc.InputError, match=r"the grade '0.5' is not a whole number"):
-        sc.scan_table(tmp_path / "t")
 
 
 OTHERS = {

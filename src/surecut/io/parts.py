@@ -12,8 +12,8 @@ from surecut.arrays import Bool, Int64
 from surecut.candidates import counts_by_query, offsets_of
 from surecut.errors import InputError
 from surecut.frames import as_polars, groups_of
-from surecut.io.parquet import collected, naming, scan_parquet
-from surecut.io.pieces import Piece, stamp_of
+from surecut.io.parquet import collected, naming, refuse_endless_texts, scan_parquet, text_bytes
+from surecut.io.pieces import Piece, refuse_changed, stamp_of
 from surecut.judgements import refuse_odd_grades
 from surecut.listing import as_numbers
 
@@ -68,13 +68,17 @@ class ReadPart:
         telling = [name for name in looked_at if name in columns]
         runs: list[pl.DataFrame] = []
         groups: dict[str, str] = {}
+        stamp, texts = stamp_of(path), 0
         while not runs or runs[-1]["rows"].sum() == _SLICE:
             read = collected(scan.select(telling).slice(len(runs) * _SLICE, _SLICE), path)
+            texts += text_bytes(read)
+            refuse_endless_texts(texts, path)
             with naming(path):
                 frame = as_polars(read)
                 runs.append(_runs(frame))
                 groups |= agreeing(groups, groups_of(frame)) if "group" in telling else {}
-        return _part(path, columns, pl.concat(runs), groups, sliced=len(runs) > 1)
+        refuse_changed(path, stamp)
+        return _part(path, stamp, columns, pl.concat(runs), groups, sliced=len(runs) > 1)
 
 
 def _runs(frame: pl.DataFrame) -> pl.DataFrame:
@@ -92,7 +96,14 @@ def _runs(frame: pl.DataFrame) -> pl.DataFrame:
     return pl.DataFrame(found).with_columns(pl.col("judged", "relevant") > 0)
 
 
-def _part(path: Path, columns: tuple[str, ...], runs: pl.DataFrame, groups: Mapping[str, str], sliced: bool) -> Part:
+def _part(
+    path: Path,
+    stamp: tuple[int, int],
+    columns: tuple[str, ...],
+    runs: pl.DataFrame,
+    groups: Mapping[str, str],
+    sliced: bool,
+) -> Part:
     """Stretches that follow each other, at the border of two slices, are one."""
     added = (pl.col("rows").sum(), pl.col("judged", "relevant").any(), pl.col("negative").sum())
     whole = runs
@@ -104,7 +115,7 @@ def _part(path: Path, columns: tuple[str, ...], runs: pl.DataFrame, groups: Mapp
         whole = whole.group_by("query_id").agg(*added).sort("query_id")
     return Part(
         path,
-        stamp_of(path),
+        stamp,
         columns,
         whole["query_id"],
         whole["rows"].to_numpy(),

@@ -53,8 +53,7 @@ class Piece:
         if not self.whole:  # slicing costs a quarter more
             scan = scan.slice(self.start, self.rows)
         frame = collected(scan, self.path)
-        if frame.height != self.rows or stamp_of(self.path) != self.stamp:
-            raise InputError(f"{self.path}: was changed while it was read")
+        refuse_changed(self.path, self.stamp, frame.height == self.rows)
         refuse_endless_texts(text_bytes(frame), self.path)
         with naming(self.path):
             return as_polars(frame)
@@ -64,6 +63,12 @@ def stamp_of(path: Path) -> tuple[int, int]:
     """What changes when a file does."""
     found = path.stat()
     return found.st_size, found.st_mtime_ns
+
+
+def refuse_changed(path: Path, stamp: tuple[int, int], fits: bool = True) -> None:
+    """What was read of a file that has changed since does not fit together."""
+    if not fits or stamp_of(path) != stamp:
+        raise InputError(f"{path}: was changed while it was read")
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,12 +82,13 @@ class Asked:
     groups: Strings | None
     judgements: Listed | None  # of the chosen queries; None where grades stand beside the scores, or nowhere
     depth: int | None
+    shortened: int | None  # where lists are cut once they are read
     missing_reranker: MissingReranker
     scores_only: bool
 
     def read(self) -> Candidates:
         """The chosen queries; with `scores_only`, nothing but the retriever's scores of them."""
-        data = self._scores() if self.scores_only else self._everything()
+        data = (self._scores() if self.scores_only else self._everything()).cut(self.shortened)
         return data if self.groups is None else replace(data, groups=self.groups[self.chosen])
 
     def _everything(self) -> Candidates:

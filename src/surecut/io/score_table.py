@@ -42,7 +42,8 @@ class ScoreTable:
     census: Census = field(default_factory=Census)
     system: Mapping[str, str] = field(default_factory=dict)
     depth: int | None = None  # how many the retriever was asked for; lists may be shorter
-    limit: int | None = None  # where lists are cut
+    limit: int | None = None  # where lists are cut as they are read
+    shortened: int | None = None  # where they are cut afterwards, as those in memory would be
     chosen: Int64 | None = None  # places in the roster; None: all of it
     watch: Watch = SILENT
 
@@ -60,8 +61,7 @@ class ScoreTable:
     @cached_property
     def lengths(self) -> Int64:
         """How many candidates each query has."""
-        lengths = self._of_chosen(self.roster.lengths)
-        return lengths if self.limit is None else np.minimum(lengths, self.limit)
+        return self._cut(self._of_chosen(self.roster.lengths))
 
     @cached_property
     def judged(self) -> Bool:
@@ -101,7 +101,7 @@ class ScoreTable:
         """The first `depth` of each list; relevant documents beyond it count as missed."""
         if depth is None:
             return self
-        return replace(self, depth=depth, limit=depth if self.limit is None else min(depth, self.limit))
+        return replace(self, depth=depth, shortened=depth if self.shortened is None else min(depth, self.shortened))
 
     def with_groups(self, groups: Mapping[str, str]) -> "ScoreTable":
         """Make one unit of all queries with the same group; a query without one is a unit of its own."""
@@ -112,8 +112,8 @@ class ScoreTable:
         self.watch.stage("reading scores" if scores_only else "reading lists", int(self.lengths.sum()))
         wanted = self._wanted()
         asked = (self._asked(piece, first, chosen, scores_only) for piece, first, chosen in wanted)
-        for (piece, _, _), made in zip(wanted, self.runner.map(_Reading(work), asked), strict=True):
-            self.watch.advance(piece.rows)
+        for (piece, _, chosen), made in zip(wanted, self.runner.map(_Reading(work), asked), strict=True):
+            self.watch.advance(int(self._cut(piece.lengths[chosen]).sum()))
             yield made
         unlisted = self._without_lists()
         if unlisted is not None:
@@ -133,6 +133,10 @@ class ScoreTable:
     def at_hand(self) -> Candidates:
         """All lists at once, without document ids, in files that are mapped into memory (see `Lists`)."""
         return replace(spooled(self.map(_as_it_is)), system=dict(self.system), depth=self.depth)
+
+    def _cut(self, lengths: Int64) -> Int64:
+        depths = [depth for depth in (self.limit, self.shortened) if depth is not None]
+        return np.minimum(lengths, min(depths)) if depths else lengths
 
     def _of_chosen(self, column: A) -> A:
         return column if self.chosen is None else cast(A, column[self.chosen])
@@ -158,7 +162,8 @@ class ScoreTable:
         groups = None if self.roster.groups is None else self.roster.groups[here]
         judged = self.roster.judged[here]
         queries = self.roster.query_ids[here]
-        return Asked(piece, queries, chosen, judged, groups, judgements, self.limit, self.missing_reranker, scores_only)
+        cuts = self.limit, self.shortened
+        return Asked(piece, queries, chosen, judged, groups, judgements, *cuts, self.missing_reranker, scores_only)
 
     def _without_lists(self) -> Candidates | None:
         """The chosen queries for which nothing was retrieved."""

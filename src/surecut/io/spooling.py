@@ -20,8 +20,11 @@ class Spool:
     """A column that grows in a file without a name, which is gone when nobody uses it any more."""
 
     def __init__(self) -> None:
-        _refuse_another_folder()
-        self._file = TemporaryFile()  # noqa: SIM115 (open as long as it is mapped)
+        self._folder = os.environ.get("TMPDIR") or gettempdir()  # Python passes over one that cannot be written to
+        try:
+            self._file = TemporaryFile(dir=self._folder)  # noqa: SIM115 (open as long as it is mapped)
+        except OSError as error:
+            raise self._unwritable(error) from None
 
     def put(self, column: A) -> A:
         """Keep the numbers; what is returned has none."""
@@ -29,22 +32,18 @@ class Spool:
             self._file.write(np.ascontiguousarray(column).data)
             self._file.flush()
         except OSError as error:
-            reason = f"{error.strerror or error}; name a folder with more room with TMPDIR"
-            raise InputError(f"{gettempdir()}: cannot be written ({reason})") from None
+            raise self._unwritable(error) from None
         return column[:0].copy()  # type: ignore[return-value]
+
+    def _unwritable(self, error: OSError) -> InputError:
+        reason = error.strerror or error
+        return InputError(f"{self._folder}: cannot be written ({reason}); name a folder with more room with TMPDIR")
 
     def mapped(self, empty: A) -> A:
         """All of them, mapped; `empty` says of what kind they are."""
         if self._file.tell() == 0:  # an empty file cannot be mapped
             return empty
         return np.memmap(self._file, dtype=empty.dtype, mode="r")  # type: ignore[return-value]
-
-
-def _refuse_another_folder() -> None:
-    """Python itself would pass over a folder that cannot be written to, and fill the system's disk."""
-    named, used = os.environ.get("TMPDIR"), gettempdir()
-    if named and os.path.realpath(named) != os.path.realpath(used):
-        raise InputError(f"{named}: TMPDIR names it, and it is no folder that can be written to")
 
 
 def spooled(pieces: Iterable[Candidates]) -> Candidates:

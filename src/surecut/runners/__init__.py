@@ -8,7 +8,7 @@ from surecut.runners.threads import in_order
 from surecut.watching import SILENT, Watch
 
 T = TypeVar("T")
-Made = TypeVar("Made", covariant=True)
+Made = TypeVar("Made")
 
 
 class Worker(Protocol[Made]):
@@ -18,8 +18,16 @@ class Worker(Protocol[Made]):
         """Make ready (load a model, map an index), and return what then works on one item."""
         ...
 
+    def divided(self, item: Any) -> Sequence[Any]:
+        """An item that ends its worker in parts, to be tried one by one; none if it has no parts."""
+        ...
+
+    def joined(self, made: Sequence[Made]) -> Made:
+        """What was made of the parts, as if it were made of the item."""
+        ...
+
     def given_up(self, item: Any, reason: str) -> Made:
-        """What stands for an item that cannot be worked on at all."""
+        """What stands for an item without parts that cannot be worked on at all."""
         ...
 
 

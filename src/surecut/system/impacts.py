@@ -3,7 +3,7 @@
 The score of a document is the sum over the query's word pieces of weight in the query times weight in the document.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -15,7 +15,7 @@ from surecut.arrays import Float32, Int32, Int64
 from surecut.candidates import offsets_of
 from surecut.kernels.impacts import add_impacts
 from surecut.runners import LOCAL, Runner
-from surecut.system.isolating import isolate, keep_reasons, read_reasons, refuse_hopeless
+from surecut.system.isolating import halves, isolate, keep_reasons, read_reasons, refuse_hopeless
 from surecut.system.models.sparse import SparseModel, Weights
 from surecut.system.texts import TextStore
 from surecut.system.topk import Hits, best
@@ -80,6 +80,13 @@ class _Weigher:
     def __call__(self) -> "Callable[[range], tuple[Weights, dict[int, str]]]":
         return _Weighing(self.model, TextStore(self.documents))
 
+    def divided(self, block: range) -> list[range]:
+        return halves(block)
+
+    def joined(self, made: Sequence[tuple[Weights, dict[int, str]]]) -> tuple[Weights, dict[int, str]]:
+        reasons = {number: reason for _, failed in made for number, reason in failed.items()}
+        return Weights.joined([weights for weights, _ in made]), reasons
+
     def given_up(self, block: range, reason: str) -> tuple[Weights, dict[int, str]]:
         return Weights.joined([_NO_WEIGHTS] * len(block)), dict.fromkeys(block, reason)
 
@@ -96,9 +103,8 @@ class _Weighing:
             texts = self.documents.texts.take(places + block.start)
             return self.model.of_documents.documents(texts).one_by_one()
 
-        found = isolate(weigh, len(block))
-        weights = Weights.joined([found.made.get(place, _NO_WEIGHTS) for place in range(len(block))])
-        return weights, {block.start + place: reason for place, reason in found.reasons.items()}
+        found = isolate(weigh, len(block)).moved(block.start)
+        return Weights.joined([found.made.get(number, _NO_WEIGHTS) for number in block]), found.reasons
 
 
 def encode_documents(

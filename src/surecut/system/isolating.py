@@ -41,6 +41,11 @@ class Isolated(Generic[T]):
     made: dict[int, T]
     reasons: dict[int, str]
 
+    def moved(self, by: int) -> "Isolated[T]":
+        """The same at places further on."""
+        made = {place + by: each for place, each in self.made.items()}
+        return Isolated(made, {place + by: reason for place, reason in self.reasons.items()})
+
 
 def isolate(compute: Callable[[Int64], Sequence[T]], count: int) -> Isolated[T]:
     """Compute something for each place below `count`; where that fails twice, for halves, down to single places.
@@ -60,6 +65,12 @@ def isolate(compute: Callable[[Int64], Sequence[T]], count: int) -> Isolated[T]:
             else:
                 waiting += np.array_split(places, 2)[::-1]
     return Isolated(made, reasons)
+
+
+def halves(places: range) -> list[range]:
+    """Both halves; of a single place, or none, there are none."""
+    middle = (places.start + places.stop) // 2
+    return [] if len(places) < 2 else [range(places.start, middle), range(middle, places.stop)]
 
 
 def refuse_hopeless(made: int, block: range, reason: str, documents: TextStore, known: bool) -> None:

@@ -1,7 +1,7 @@
 """A two-stage system at work on blocks of queries, wherever it runs."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -11,7 +11,7 @@ import polars as pl
 from surecut.arrays import Float64, Int64
 from surecut.errors import Unscorable
 from surecut.system.collection import Queries
-from surecut.system.isolating import Failure, isolate
+from surecut.system.isolating import Failure, halves, isolate
 from surecut.system.rerankers import Reranker
 from surecut.system.retrievers import Retriever, take_up
 from surecut.system.texts import TextStore
@@ -19,7 +19,8 @@ from surecut.system.topk import Hits
 
 _GROUPS_HELD = 2
 _COLUMNS = {"query_id": pl.String, "doc_id": pl.String, "retriever": pl.Float32, "reranker": pl.Float64}
-_HOPELESS = 3  # blocks in a row of which nothing can be scored: it is not the texts
+_OTHERS = 16  # queries that are tried where nothing of a block can be scored
+_FEW = 4  # of their candidates
 
 
 @dataclass(frozen=True)
@@ -44,11 +45,6 @@ class Scored:
     failures: list[Failure]
     cut: int
 
-    @property
-    def hopeless(self) -> bool:
-        """Did everything fail?"""
-        return bool(self.failures) and self.rows["reranker"].is_null().all()
-
 
 @dataclass(frozen=True)
 class Scorer:
@@ -67,8 +63,15 @@ class Scorer:
         self.reranker.load(documents)
         return Scoring(self.retriever, self.reranker, self.queries, documents, self.depth)
 
+    def divided(self, task: Task) -> list[Task]:
+        return [replace(task, start=part.start, end=part.stop) for part in halves(range(task.start, task.end))]
+
+    def joined(self, made: Sequence[Scored]) -> Scored:
+        failures = [failure for each in made for failure in each.failures]
+        return Scored(pl.concat([each.rows for each in made]), failures, sum(each.cut for each in made))
+
     def given_up(self, task: Task, reason: str) -> Scored:
-        """No candidates for any of its queries."""
+        """No candidates for its query."""
         failures = [Failure(query, None, reason) for query in self.queries.ids[task.start : task.end]]
         return Scored(pl.DataFrame(schema=_COLUMNS), failures, 0)
 
@@ -82,6 +85,7 @@ class Scoring:
         self._retriever, self._reranker, self._queries = retriever, reranker, queries
         self._documents, self._depth = documents, depth
         self._searched = lru_cache(_GROUPS_HELD)(self._search)
+        self._sound = 0  # a query, of a block that was scored last
 
     def __call__(self, task: Task) -> Scored:
         hits, unsearched = self._searched(task.group_start, task.group_end)
@@ -90,7 +94,28 @@ class Scoring:
         before = self._reranker.cut
         scores, unscored = self._rerank(queries, found)
         failures = [each for each in unsearched if each.query_id in queries.ids] + unscored
+        if not np.isnan(scores).all():
+            self._sound = task.start
+        elif failures:
+            self._refuse_hopeless(failures[0].reason)
         return Scored(self._rows(queries, found, scores), failures, self._reranker.cut - before)
+
+    def _refuse_hopeless(self, reason: str) -> None:
+        """Where nothing of a block can be scored, its texts are to blame only if others still go through.
+
+        A model, a device or a disk that has gone leaves no failures behind: the next run scores all that again.
+        """
+        spread = np.linspace(0, len(self._queries) - 1, _OTHERS).astype(int).tolist()
+        before = self._reranker.cut
+        if not any(self._goes_through(place) for place in dict.fromkeys((self._sound, *spread))):
+            raise Unscorable(reason)
+        self._reranker.cut = before
+
+    def _goes_through(self, place: int) -> bool:
+        hits, _ = self._search(place, place + 1)
+        first = [Hits(each.documents[:_FEW], each.scores[:_FEW]) for each in hits]
+        scores, _ = self._rerank(self._queries[place : place + 1], first)
+        return not np.isnan(scores).all()
 
     def _search(self, start: int, end: int) -> tuple[list[Hits], list[Failure]]:
         """The candidates of each query of a group; a query that the retriever fails on has none."""
@@ -140,32 +165,3 @@ class Scoring:
                 "reranker": pl.Series(scores, dtype=pl.Float64).fill_nan(None),
             }
         )
-
-
-class Hopeless:
-    """Blocks of which nothing could be scored wait until others show that it was the texts, not the model.
-
-    A model, a device or a disk that has gone leaves no failures behind that the texts are blamed for: what was not
-    written is scored again by the next run.
-    """
-
-    def __init__(self) -> None:
-        self._waiting: list[tuple[int, Scored]] = []
-        self._working = False
-
-    def passed(self, place: int, scored: Scored) -> list[tuple[int, Scored]]:
-        """What may be written now."""
-        self._waiting.append((place, scored))
-        if scored.hopeless:
-            if len(self._waiting) == _HOPELESS:
-                raise Unscorable(self._waiting[0][1].failures[0].reason)
-            return []
-        self._working = True
-        return self.left()
-
-    def left(self) -> list[tuple[int, Scored]]:
-        """What waits when everything was tried; if nothing ever went through, it is not the texts."""
-        if self._waiting and not self._working:
-            raise Unscorable(self._waiting[0][1].failures[0].reason)
-        ready, self._waiting = self._waiting, []
-        return ready

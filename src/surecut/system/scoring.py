@@ -17,7 +17,7 @@ from surecut.system.quality import quality
 from surecut.system.recipe import Recipe, read_recipe
 from surecut.system.retrievers import indexed
 from surecut.system.runs import RunFile
-from surecut.system.scorer import Hopeless, Scorer, Task
+from surecut.system.scorer import Scorer, Task
 from surecut.system.texts import TextStore
 from surecut.version import __version__
 from surecut.watching import SILENT, Watch
@@ -117,14 +117,10 @@ def _fill(
         recipe.reranker.prepare(documents, watch, runner)
         watch.stage("scoring queries", len(queries), len(queries) - sum(block.end - block.start for block in missing))
         scorer = Scorer(recipe.retriever, recipe.reranker, queries, documents.folder, index, recipe.depth)
-        hopeless = Hopeless()
         for place, scored in runner.infer(scorer, list(_tasks(table, missing))):
-            for number, each in hopeless.passed(place, scored):
-                table.write(missing[number], each.rows, each.failures)
+            table.write(missing[place], scored.rows, scored.failures)
             cut += scored.cut
             watch.advance(missing[place].end - missing[place].start, scored.rows.height)
-        for number, each in hopeless.left():
-            table.write(missing[number], each.rows, each.failures)
     table.gather()
     return cut
 

@@ -1,7 +1,7 @@
 """Every document's vector on disk: encoded once, block by block, an interrupted encoding goes on where it was."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from surecut.errors import InputError
 from surecut.files import write_atomically
 from surecut.runners import LOCAL, Runner, in_turn
 from surecut.system.cache import built, digest, intact
-from surecut.system.isolating import Isolated, isolate, keep_reasons, read_reasons, refuse_hopeless
+from surecut.system.isolating import Isolated, halves, isolate, keep_reasons, read_reasons, refuse_hopeless
 from surecut.system.models.encoder import BiEncoder
 from surecut.system.texts import TextStore
 from surecut.watching import SILENT, Watch
@@ -57,7 +57,7 @@ def inner_products(vectors: Float32, numbers: Int64, query: Float32) -> Float32:
 
 @dataclass(frozen=True)
 class _Encoder:
-    """Encodes blocks of documents, wherever it is."""
+    """Encodes blocks of documents, wherever it is; what it makes goes by the documents' numbers."""
 
     encoder: BiEncoder
     documents: Path
@@ -65,8 +65,18 @@ class _Encoder:
     def __call__(self) -> "Callable[[range], Isolated[Array]]":
         return _Encoding(self.encoder, TextStore(self.documents))
 
+    def divided(self, block: range) -> list[range]:
+        return halves(block)
+
+    def joined(self, made: Sequence[Isolated[Array]]) -> Isolated[Array]:
+        found: Isolated[Array] = Isolated({}, {})
+        for each in made:
+            found.made.update(each.made)
+            found.reasons.update(each.reasons)
+        return found
+
     def given_up(self, block: range, reason: str) -> Isolated[Array]:
-        return Isolated({}, dict.fromkeys(range(len(block)), reason))
+        return Isolated({}, dict.fromkeys(block, reason))
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +89,7 @@ class _Encoding:
             texts = self.documents.texts.take(places + block.start)
             return list(np.ascontiguousarray(self.encoder.documents(texts), dtype=np.float32))
 
-        return isolate(encode, len(block))
+        return isolate(encode, len(block)).moved(block.start)
 
 
 def _encode(encoder: BiEncoder, documents: TextStore, folder: Path, watch: Watch, runner: Runner) -> None:
@@ -100,17 +110,17 @@ def _encode(encoder: BiEncoder, documents: TextStore, folder: Path, watch: Watch
                 _refuse_other_width(encoder, width)
                 write_atomically(folder / _SHAPE, json.dumps({"width": width}))
             if encoded.reasons:
-                reasons |= {block.start + place: reason for place, reason in encoded.reasons.items()}
+                reasons |= encoded.reasons
                 keep_reasons(folder, reasons)
-            file.write(_rows(encoded, len(block), _width(folder)).tobytes())
+            file.write(_rows(encoded, block, _width(folder)).tobytes())
             file.flush()
             watch.advance(len(block))
 
 
-def _rows(encoded: Isolated[Array], count: int, width: int) -> Float32:
-    rows = np.zeros((count, width), dtype=np.float32)
-    for place, vector in encoded.made.items():
-        rows[place] = vector
+def _rows(encoded: Isolated[Array], block: range, width: int) -> Float32:
+    rows = np.zeros((len(block), width), dtype=np.float32)
+    for number, vector in encoded.made.items():
+        rows[number - block.start] = vector
     return rows
 
 

@@ -1,0 +1,110 @@
+"""Work that is done elsewhere: what goes wrong comes home as it is, and what ends its worker is found by halves."""
+
+import os
+import pickle
+import socket
+import traceback
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from surecut.errors import InputError
+from surecut.runners import Worker
+
+TRIES = 3  # of an item that ends its worker
+WHY = f"ended its worker {TRIES} times: out of memory, or a fault of the library"
+
+
+@dataclass(frozen=True)
+class _Raised:
+    """An error on its way home: raised over there it would come wrapped in others."""
+
+    error: Exception
+
+
+def attempted(work: Callable[[Any], Any], item: Any, folder: str) -> Any:
+    """Work where the command was given, so that relative names mean the same."""
+    with suppress(OSError):
+        os.chdir(folder)
+    try:
+        return work(item)
+    except OSError as error:
+        where = f"{error.filename or folder}: {error.strerror or error}, on {socket.gethostname()}"
+        return _Raised(InputError(f"{where}: every node needs the same files under the same names"))
+    except InputError as error:
+        return _Raised(error)
+    except Exception as error:
+        error.add_note(f"on {socket.gethostname()}:\n{traceback.format_exc()}")
+        return _Raised(_portable(error))
+
+
+def unwrapped(made: Any) -> Any:
+    """What was made, or the error instead of it."""
+    if isinstance(made, _Raised):
+        raise made.error
+    return made
+
+
+def _portable(error: Exception) -> Exception:
+    """The error, or its words where it cannot be sent."""
+    try:
+        pickle.loads(pickle.dumps(error))
+    except Exception:
+        return RuntimeError(f"{type(error).__name__}: {error}")
+    return error
+
+
+class Actor:
+    """Holds what a worker needs, from its first item on.
+
+    What is begun is noted in a folder that outlives the actor: an item that has ended its worker too often is divided,
+    and what cannot be divided is given up.
+    """
+
+    def __init__(self, worker: bytes, folder: str, ledger: str) -> None:
+        self._sent, self._folder, self._ledger = worker, folder, Path(ledger)
+        self._worker: Worker[Any] | None = None
+        self._work: Callable[[Any], Any] | None = None
+
+    def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
+        made = [(place, self._made(str(place), item)) for place, item in pickle.loads(batch["items"][0])]
+        return {"made": [pickle.dumps(made)]}
+
+    def _made(self, name: str, item: Any) -> Any:
+        note = self._ledger / name
+        if _begun(note) > TRIES:
+            return attempted(lambda each: self._made_of_parts(name, each), item, self._folder)
+        made = attempted(self._done, item, self._folder)
+        note.unlink(missing_ok=True)
+        return made
+
+    def _made_of_parts(self, name: str, item: Any) -> Any:
+        worker = self._loaded()
+        parts: Sequence[Any] = worker.divided(item)
+        if not parts:
+            return worker.given_up(item, WHY)
+        return worker.joined([unwrapped(self._made(f"{name}-{number}", part)) for number, part in enumerate(parts)])
+
+    def _done(self, item: Any) -> Any:
+        if self._work is None:
+            self._work = self._loaded()()
+        return self._work(item)
+
+    def _loaded(self) -> Worker[Any]:
+        if self._worker is None:
+            import ray
+
+            self._worker = ray.cloudpickle.loads(self._sent)
+        return self._worker
+
+
+def _begun(note: Path) -> int:
+    """How often something was begun, this time included; once, where that cannot be noted."""
+    try:
+        with note.open("ab") as file:
+            file.write(b".")
+            return file.tell()
+    except OSError:
+        return 1

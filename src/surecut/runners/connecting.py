@@ -1,0 +1,100 @@
+"""Connecting to Ray: one cluster a process, quietly, and what its nodes have room for."""
+
+import atexit
+import logging
+import os
+import signal
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from surecut.errors import InputError
+from surecut.extras import needed
+
+_STDERR = 2
+_PATIENCE = 10.0  # seconds
+_QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_BACKEND_LOG_LEVEL": "fatal"}  # nobody is told, nothing is printed
+_ON_LOOPBACK = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}  # how Ray itself keeps to an address nobody else can reach
+
+_joined: list[str | None] = []  # the address that this process is connected to, if surecut did it
+
+
+def connected(address: str | None) -> Any:
+    """The library, once it is connected to a cluster (None: to one of this machine alone)."""
+    for name, value in (_QUIET if address else {**_QUIET, **_ON_LOOPBACK}).items():
+        os.environ.setdefault(name, value)
+    ray = needed("ray", "ray")
+    if ray.is_initialized():
+        _refuse_another(ray, address)
+        return ray
+    local = {} if address else {"include_dashboard": False, "_node_ip_address": "127.0.0.1"}
+    try:
+        _refuse_nobody(address)
+        with _nothing_on_stderr():
+            ray.init(address or "local", logging_level=logging.ERROR, log_to_driver=False, **local)
+    except (OSError, RuntimeError, ValueError) as error:
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise InputError(
+            f"no Ray cluster at '{address or 'this machine'}' ({reason}): start one with ray start --head, or "
+            "leave the address out"
+        ) from None
+    _joined.append(address)
+    atexit.register(_hold_off_interrupts)  # after Ray's own, so before it: what was done is done
+    return ray
+
+
+def _refuse_nobody(address: str | None) -> None:
+    """Ray itself would wait for minutes."""
+    host, _, port = (address or "").rpartition(":")
+    if port.isdecimal() and "/" not in host:
+        socket.create_connection((host, int(port)), timeout=_PATIENCE).close()
+
+
+def _hold_off_interrupts() -> None:
+    with suppress(ValueError):  # not the main thread
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _refuse_another(ray: Any, address: str | None) -> None:
+    """A process has one Ray; who has connected to one has chosen it."""
+    if address in (None, "auto") or (_joined and _joined[-1] == address):
+        return
+    there = ray.get_runtime_context().gcs_address
+    if there != address:
+        raise InputError(f"this process is connected to Ray at '{there}', not at '{address}': ray.shutdown() first")
+
+
+@contextmanager
+def _nothing_on_stderr() -> Iterator[None]:
+    """Ray's compiled parts announce themselves there; what goes wrong is raised."""
+    try:
+        kept = os.dup(_STDERR)
+    except OSError:  # it is closed
+        yield
+        return
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, _STDERR)
+    try:
+        yield
+    finally:
+        os.dup2(kept, _STDERR)
+        os.close(kept)
+        os.close(nowhere)
+
+
+def room_for(ray: Any, cpus: float, gpus: float) -> int:
+    """How many workers the nodes can hold as they are."""
+    nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
+    room = sum(int(min(_times(each, "CPU", cpus), _times(each, "GPU", gpus))) for each in nodes)
+    if room < 1:
+        have = ", ".join(f"{each.get('CPU', 0):g} and {each.get('GPU', 0):g}" for each in nodes)
+        raise InputError(
+            f"a worker needs {cpus:g} processors and {gpus:g} GPUs, and no node of the cluster has them (processors "
+            f"and GPUs by node: {have}): ask for less (--cpus, --gpus)"
+        )
+    return room
+
+
+def _times(node: dict[str, float], what: str, needed: float) -> float:
+    return node.get(what, 0.0) / needed if needed else float("inf")
