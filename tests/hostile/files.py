@@ -16,7 +16,7 @@ import zstandard
 from surecut import calibrate, max_drop, simulate
 from surecut.certificate import _digest
 from surecut.io.writing import write_trec
-from tests.hostile.parquet import LIES
+from tests.hostile.parquet import LIES, LONG_NAMES
 from tests.system.making import write_beir
 
 CALIBRATE = "calibrate --retriever ret.run --reranker rer.run --qrels qrels.txt"
@@ -206,6 +206,14 @@ TABLES = {
     **{
         f"a table with {name}": Case(content("table/candidates.parquet", lie.content), READ_ALL, "candidates.parquet: ")
         for name, lie in LIES.items()
+    },
+    **{
+        f"a table with {name}": Case(
+            content("table/candidates.parquet", lie.content),
+            "calibrate --table table --agreement 0.9@3",
+            "candidates.parquet: texts of",
+        )
+        for name, lie in LONG_NAMES.items()
     },
     "a table of a hole": Case(
         sparse("table/candidates.parquet", b"PAR1", struct.pack("<I", 1000) + b"PAR1"),

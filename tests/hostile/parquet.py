@@ -130,6 +130,12 @@ def constant_columns(rows, pages=1):
     return [dictionary_column(name.encode(), kinds[name], one[name], rows, pages) for name in one]
 
 
+def columns_with_long_texts(name):
+    """One text of a hundred thousand letters, meant as often."""
+    long = dictionary_column(name, BYTES, texts(b"d" * 100_000), 10**5)
+    return [each for each in constant_columns(10**5) if each.name != name] + [long]
+
+
 @dataclass(frozen=True)
 class File:
     """A whole file; what is None is the truth."""
@@ -232,16 +238,15 @@ LIES = {
     "a text longer than its page": File(
         columns(doc_id=Column(b"doc_id", BYTES, page(struct.pack("<I", 2**32 - 1), 4)))
     ),
-    "a long id many times": File(
-        [
-            *constant_columns(10**5)[:1],
-            dictionary_column(b"doc_id", BYTES, texts(b"d" * 100_000), 10**5),
-            *constant_columns(10**5)[2:],
-        ],
-        10**5,
-    ),
+    "a long id many times": File(columns_with_long_texts(b"doc_id"), 10**5),
 }
 """Files that claim what is not so; each is a few hundred bytes, or what its schema takes."""
+
+LONG_NAMES = {
+    "a long query id many times": File(columns_with_long_texts(b"query_id"), 10**5),
+    "a long group many times": File(columns_with_long_texts(b"group"), 10**5),
+}
+"""The same with what is read before any list is."""
 
 TRUTHS = {
     "a small table": File(),

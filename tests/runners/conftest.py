@@ -13,6 +13,6 @@ os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
 def ray():
     """One that is started with the first test and stopped with the last."""
     library = pytest.importorskip("ray")
-    library.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+    library.init("local", num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
     yield library
     library.shutdown()

@@ -4,13 +4,19 @@ import os
 import subprocess
 import sys
 
+import polars as pl
 import pytest
 
 import surecut as sc
 from surecut.errors import EvaluatorsDisagree
 from surecut.io.table import write_table
+from surecut.runners.attempts import WHY
+from surecut.system.collection import Queries
+from surecut.system.isolating import Isolated
 from surecut.system.recipe import read_recipe
+from surecut.system.scorer import Scored, Scorer, Task
 from surecut.system.scoring import score
+from surecut.system.vectors import _Encoder
 from tests.system.making import (
     WORDS,
     bi_encoder,
@@ -31,6 +37,10 @@ def squared(number):
 
 def refused(number):
     raise sc.InputError(f"number {number} is not read here")
+
+
+def refused_with_a_cure(number):
+    raise sc.InputError("this is not it", ["surecut demo"])
 
 
 def disagreeing(number):
@@ -58,13 +68,15 @@ class Unshared:
 
 
 class Deadly:
-    """One of its items ends the process that works on it."""
+    """Documents are encoded with their own numbers; one of them ends the process that works on it."""
+
+    def __init__(self, number):
+        self.number = number
 
     def __call__(self):
-        return lambda item: os._exit(1) if item == 3 else item
+        return lambda block: os._exit(1) if self.number in block else Isolated({each: each for each in block}, {})
 
-    def given_up(self, item, reason):
-        return f"{item} {reason}"
+    divided, joined, given_up = _Encoder.divided, _Encoder.joined, _Encoder.given_up
 
 
 def test_tasks_come_back_in_the_order_of_the_items(ray):
@@ -82,7 +94,7 @@ def test_a_generator_that_is_left_leaves_nothing_running(ray):
     [(refused, sc.InputError, "number 0 is not read here"), (disagreeing, EvaluatorsDisagree, "0 or 1")],
 )
 def test_refusals_come_home_as_they_are(ray, work, kind, words):
-    with pytest.raises(kind, match=f"^{words}$"):
+    with pytest.raises(kind, match=rf"^{words}($|\non )"):
         list(sc.Ray().map(work, range(3)))
 
 
@@ -104,10 +116,59 @@ def test_a_file_that_a_node_does_not_have_is_named_with_the_node(ray):
         list(sc.Ray().infer(Unshared(), [1]))
 
 
-def test_what_ends_its_worker_again_and_again_is_given_up(ray):
-    made = dict(sc.Ray(workers=2).infer(Deadly(), list(range(6))))
-    assert made.pop(3) == "3 ended its worker 3 times: out of memory, or a fault of the library"
-    assert made == {item: item for item in (0, 1, 2, 4, 5)}
+def test_what_ends_its_worker_again_and_again_is_found_and_given_up(ray):
+    made = dict(sc.Ray(workers=2).infer(Deadly(3), [range(2), range(2, 4), range(4, 6)]))
+    assert [made[place].reasons for place in range(3)] == [{}, {3: WHY}, {}]
+    assert [made[place].made for place in range(3)] == [{0: 0, 1: 1}, {2: 2}, {4: 4, 5: 5}]
+
+
+def test_queries_are_divided_and_joined_as_if_they_had_never_been():
+    scorer = Scorer(None, None, Queries([f"q{number}" for number in range(8)], [""] * 8), None, None, 5)
+    task = Task(0, 8, 2, 7)
+    parts = [part for half in scorer.divided(task) for part in scorer.divided(half)]
+    assert [(part.start, part.end) for part in parts] == [(2, 3), (3, 4), (4, 5), (5, 7)]
+    assert {(part.group_start, part.group_end) for part in parts} == {(0, 8)}
+    assert scorer.divided(parts[0]) == []
+    rows = pl.DataFrame({"query_id": ["q3"], "doc_id": ["d"], "retriever": [1.0], "reranker": [2.0]})
+    sound = Scored(rows.cast({"retriever": pl.Float32}), [], 3)
+    joined = scorer.joined([scorer.given_up(parts[0], "gone"), sound, scorer.given_up(parts[2], "gone")])
+    assert joined.rows.equals(sound.rows)
+    assert [each.query_id for each in joined.failures] == ["q2", "q4"]
+    assert joined.cut == 3
+
+
+def own_mistake(number):
+    return number / 0
+
+
+class Unsendable(Exception):
+    def __init__(self, one, other):
+        super().__init__(f"{one} and {other}")
+
+
+def unsendable(number):
+    raise Unsendable(number, 2)
+
+
+def test_mistakes_of_ones_own_come_home_as_they_are(ray):
+    with pytest.raises(ZeroDivisionError, match=r"^division by zero\n") as raised:
+        list(sc.Ray().map(own_mistake, [1]))
+    assert "in own_mistake" in raised.value.__notes__[0]
+    with pytest.raises(RuntimeError, match=r"^Unsendable: 1 and 2"):
+        list(sc.Ray().map(unsendable, [1]))
+
+
+def test_a_refusal_keeps_the_commands_that_mend_it(ray):
+    with pytest.raises(sc.InputError) as raised:
+        list(sc.Ray().map(refused_with_a_cure, [1]))
+    assert raised.value.commands == ("surecut demo",)
+
+
+def test_what_ray_is_set_to_stays_as_it_was(ray):
+    context = pytest.importorskip("ray.data").DataContext.get_current()
+    context.enable_progress_bars = True
+    list(sc.Ray().infer(Adding(1), [1]))
+    assert context.enable_progress_bars
 
 
 def test_very_many_items_share_blocks(ray, monkeypatch):

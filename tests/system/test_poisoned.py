@@ -164,6 +164,46 @@ def test_a_query_that_the_reranker_fails_on_does_not_stop_the_job(recipe, models
     assert QUERY in {each.query_id for each in report.failures}
 
 
+@pytest.fixture
+def poisoned_queries(beir):
+    """Makes the reranker fail on some queries: with deep lists, on a block each."""
+
+    def poison(*names):
+        asked = [json.loads(line) for line in (beir / "queries.jsonl").read_text().splitlines()]
+        changed = [{**each, "text": f"{each['text']} {POISON}"} if each["_id"] in names else each for each in asked]
+        write_lines(beir / "queries.jsonl", changed)
+
+    return poison
+
+
+@pytest.mark.parametrize("first", [0, 10, 35])
+def test_many_bad_queries_in_a_row_do_not_stop_the_job(recipe, poisoned_queries, tmp_path, first):
+    bad = {f"q{number}" for number in range(first, first + 5)}
+    poisoned_queries(*bad)
+    report = score(one_query_a_block(recipe()), tmp_path / "t")
+    assert bad <= {each.query_id for each in report.failures}
+    rows = rows_of(tmp_path / "t")
+    for name in bad:
+        assert rows.filter(pl.col("query_id") == name)["reranker"].is_null().all()
+    assert rows.filter(~pl.col("query_id").is_in(list(bad)))["reranker"].is_not_null().any()
+
+
+def test_a_job_of_which_only_bad_queries_are_left_ends(recipe, poisoned_queries, tmp_path):
+    poisoned_queries("q37", "q38", "q39")
+    whole = score(one_query_a_block(recipe()), tmp_path / "whole")
+    with pytest.raises(KeyboardInterrupt):
+        score(one_query_a_block(recipe()), tmp_path / "t", After(37, stop))
+    assert len(list((tmp_path / "t" / "blocks").glob("*.parquet"))) >= 37
+    assert score(one_query_a_block(recipe()), tmp_path / "t") == whole
+    assert contents(tmp_path / "t") == contents(tmp_path / "whole")
+
+
+def one_query_a_block(path):
+    made = read_recipe(path)
+    made.reranker.pairs_per_block = 20
+    return made
+
+
 def test_what_a_device_that_has_gone_leaves_is_scored_again(recipe, models, tmp_path, monkeypatch):
     """After a while nothing goes through any more: nothing of that is blamed on the texts, or kept."""
     path = recipe(reranker=f'kind = "cross-encoder"\nmodel = "{models}/sound"')

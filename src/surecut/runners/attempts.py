@@ -14,6 +14,7 @@ from surecut.errors import InputError
 from surecut.runners import Worker
 
 TRIES = 3  # of an item that ends its worker
+_PART = "-"  # in the names of parts
 WHY = f"ended its worker {TRIES} times: out of memory, or a fault of the library"
 
 
@@ -74,18 +75,20 @@ class Actor:
 
     def _made(self, name: str, item: Any) -> Any:
         note = self._ledger / name
-        if _begun(note) > TRIES:
-            return attempted(lambda each: self._made_of_parts(name, each), item, self._folder)
+        begun = _begun(note)
+        if begun > 1:
+            parts = self._loaded().divided(item)
+            if begun > TRIES or (parts and _PART in name):  # half of what is suspect is divided further at once
+                return attempted(lambda _: self._made_of(name, item, parts), item, self._folder)
         made = attempted(self._done, item, self._folder)
         note.unlink(missing_ok=True)
         return made
 
-    def _made_of_parts(self, name: str, item: Any) -> Any:
-        worker = self._loaded()
-        parts: Sequence[Any] = worker.divided(item)
+    def _made_of(self, name: str, item: Any, parts: Sequence[Any]) -> Any:
         if not parts:
-            return worker.given_up(item, WHY)
-        return worker.joined([unwrapped(self._made(f"{name}-{number}", part)) for number, part in enumerate(parts)])
+            return self._loaded().given_up(item, WHY)
+        made = [unwrapped(self._made(f"{name}{_PART}{number}", part)) for number, part in enumerate(parts)]
+        return self._loaded().joined(made)
 
     def _done(self, item: Any) -> Any:
         if self._work is None:

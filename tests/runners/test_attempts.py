@@ -1,0 +1,64 @@
+"""Items that end the process which works on them: divided, until what does it is alone."""
+
+import pickle
+
+import pytest
+
+from surecut.runners.attempts import TRIES, WHY, Actor
+from surecut.system.isolating import Isolated
+from surecut.system.vectors import _Encoder
+
+cloudpickle = pytest.importorskip("ray").cloudpickle
+
+
+class Deadly:
+    """Documents are encoded with their own numbers; some end the process."""
+
+    def __init__(self, *numbers):
+        self.numbers = numbers
+
+    def __call__(self):
+        def encode(block):
+            if set(self.numbers) & set(block):
+                raise SystemExit  # nothing that could be caught as an error
+            return Isolated({each: each for each in block}, {})
+
+        return encode
+
+    divided, joined, given_up = _Encoder.divided, _Encoder.joined, _Encoder.given_up
+
+
+def outlived(worker, block, folder):
+    """What is made of a block at last, and how many processes ended before."""
+    batch = {"items": [pickle.dumps([(7, block)])]}
+    for deaths in range(1000):
+        try:
+            made = Actor(cloudpickle.dumps(worker), str(folder), str(folder))(batch)
+        except SystemExit:
+            continue
+        [(place, found)] = pickle.loads(made["made"][0])
+        assert place == 7
+        return found, deaths
+    raise AssertionError("no end of it")
+
+
+@pytest.mark.parametrize("bad", [(), (40,), (0, 511), (100, 101, 102)])
+def test_only_what_ends_its_process_is_given_up(tmp_path, monkeypatch, bad):
+    monkeypatch.chdir(tmp_path)
+    found, deaths = outlived(Deadly(*bad), range(512), tmp_path)
+    assert found.reasons == dict.fromkeys(bad, WHY)
+    assert found.made == {number: number for number in range(512) if number not in bad}
+    assert deaths <= len(bad) * (9 + 2 * TRIES)
+
+
+def test_one_that_is_alone_has_as_many_tries(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert outlived(Deadly(3), range(3, 4), tmp_path)[1] == TRIES
+
+
+def test_what_goes_through_after_all_leaves_no_note(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "7").write_bytes(b"..")  # a node that was taken away twice
+    found, deaths = outlived(Deadly(), range(8), tmp_path)
+    assert (len(found.made), deaths) == (8, 0)
+    assert list(tmp_path.iterdir()) == []
