@@ -42,8 +42,8 @@ def cluster() -> Iterator[Any]:
         started.shutdown()
 
 
-def measure(root: Path, whole: Path) -> Iterator[Fault]:
-    """Every fault once; `whole` is the table that the job leads to."""
+def measure(root: Path, whole: Path, plain: float) -> Iterator[Fault]:
+    """Every fault once; `whole` is the table that the job leads to, in `plain` seconds without Ray."""
     undisturbed = _timed(root / "undisturbed", _nothing)
     yield Fault("none, on two nodes", undisturbed, undisturbed, not tables_differ(root / "undisturbed", whole))
     killed = _timed(root / "node", _kill_node)
@@ -51,7 +51,7 @@ def measure(root: Path, whole: Path) -> Iterator[Fault]:
     driver = _timed(root / "driver", _kill_driver, twice=True)
     yield Fault("driver killed at half, called again", driver, undisturbed, not tables_differ(root / "driver", whole))
     if os.getuid() == 0:
-        yield _full_disk(root / "disk", whole, undisturbed)
+        yield _full_disk(root / "disk", whole, plain)
 
 
 def _timed(folder: Path, disturb: Callable[[Any, Any], None], twice: bool = False) -> float:

@@ -65,7 +65,7 @@ def find(root: Path, models: Path, shapes: Sequence[tuple[int, int]] = SHAPES) -
         f"scoring {job.pairs:,} pairs: {job.local_seconds:.0f} s, by Ray {job.ray_seconds:.0f} s", style="dim"
     )
     disturbed = []
-    for fault in faults.measure(scores, scores / "local"):
+    for fault in faults.measure(scores, scores / "local", job.local_seconds):
         console.print(
             f"{fault.what}: {fault.seconds:.0f} s, {'the same' if fault.same else 'ANOTHER'} table", style="dim"
         )

@@ -2,13 +2,10 @@
 
 from dataclasses import dataclass
 
-import numpy as np
-
-from surecut.arrays import Float64, Int64
-from surecut.candidates import Candidates
+from surecut.arrays import Float64
 from surecut.choices import Choices
 from surecut.folding import Folds
-from surecut.fusion import best_weight, refuse_without_relevant, values_by_weight
+from surecut.fusion import fit_fusion
 from surecut.lists import Lists
 from surecut.measures import AnyMeasure
 from surecut.placement import placed_grid, placed_starts
@@ -36,7 +33,7 @@ def fit(folds: Folds, choices: Choices, declared: AnyMeasure) -> Fitted:
         purposes.append("temperature")
     if isinstance(beta, str):
         assert folds.tuning is not None
-        beta = _weight(folds.tuning, declared)
+        beta = fit_fusion(folds.tuning, declared)
         purposes.append("fusion weight")
     starts: tuple[float, ...] = (KEEP_EVERYTHING,)
     if choices.several_starts:
@@ -58,23 +55,3 @@ def fit(folds: Folds, choices: Choices, declared: AnyMeasure) -> Fitted:
 def depth_of(data: Lists) -> int:
     """What the retriever was asked for, as far as that is known."""
     return max(data.depth or 0, int(data.lengths.max()))
-
-
-def _weight(tuning: Lists, measure: AnyMeasure) -> float:
-    found = list(tuning.map(_ForWeight(measure)))
-    refuse_without_relevant(any(relevant for _, relevant in found))
-    return best_weight(np.concatenate([values for values, _ in found], axis=1)[:, by_id(tuning)])
-
-
-@dataclass(frozen=True)
-class _ForWeight:
-    measure: AnyMeasure
-
-    def __call__(self, data: Candidates) -> tuple[Float64, bool]:
-        """The measure by weight, and whether any candidate is relevant."""
-        return values_by_weight(data, self.measure), bool(np.any(data.grades > 0))
-
-
-def by_id(data: Lists) -> Int64:
-    """Positions of the queries in the order of their ids, so that sums do not depend on the order of the input."""
-    return np.argsort(data.query_ids, kind="stable")

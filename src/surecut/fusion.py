@@ -1,5 +1,7 @@
 """Evidence fusion: final = beta * retriever + (1 - beta) * reranker, and the best beta."""
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from surecut.arrays import Float64
@@ -7,6 +9,7 @@ from surecut.candidates import Candidates
 from surecut.curves import full_measure
 from surecut.errors import InputError
 from surecut.finishing import fused
+from surecut.lists import Lists, by_id
 from surecut.measures import AnyMeasure
 
 GRID = np.concatenate(([0.0], 1 / (1 + np.exp(-np.linspace(-10, 10, 101))), [1.0]))
@@ -20,10 +23,20 @@ def final_scores(data: Candidates, beta: float = 0.0) -> Float64:
     return fused(data.retriever, data.reranker, beta)
 
 
-def fit_fusion(data: Candidates, measure: AnyMeasure) -> float:
+def fit_fusion(tuning: Lists, measure: AnyMeasure) -> float:
     """The weight with the best mean measure of the unpruned list; the smallest one if several are."""
-    refuse_without_relevant(bool(np.any(data.grades > 0)))
-    return best_weight(values_by_weight(data, measure))
+    found = list(tuning.map(_ForWeight(measure)))
+    refuse_without_relevant(any(relevant for _, relevant in found))
+    return best_weight(np.concatenate([values for values, _ in found], axis=1)[:, by_id(tuning)])
+
+
+@dataclass(frozen=True)
+class _ForWeight:
+    measure: AnyMeasure
+
+    def __call__(self, data: Candidates) -> tuple[Float64, bool]:
+        """The measure by weight, and whether any candidate is relevant."""
+        return values_by_weight(data, self.measure), bool(np.any(data.grades > 0))
 
 
 def refuse_without_relevant(relevant: bool) -> None:

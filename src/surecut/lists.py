@@ -8,6 +8,8 @@ divided, on who computed a piece or on which was ready first.
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Protocol, Self, TypeVar
 
+import numpy as np
+
 from surecut.arrays import Array, Bool, Int64, Strings
 from surecut.errors import InputError
 
@@ -82,3 +84,13 @@ def refuse_no_lists(data: object) -> None:
             f"Candidates or a score table are needed here, not {type(data).__name__}: see Candidates.from_arrays and "
             "others"
         )
+
+
+def by_id(data: Lists) -> Int64:
+    """Positions of the queries in the order of their ids, so that sums do not depend on the order of the input."""
+    return np.argsort(data.query_ids, kind="stable")
+
+
+def as_it_is(data: "Candidates") -> "Candidates":
+    """A piece itself, for `map`."""
+    return data

@@ -13,7 +13,7 @@ from surecut.arrays import Float64, Int64, UInt64
 from surecut.candidates import Candidates
 from surecut.joining import joined
 from surecut.kernels.selection import BITS, count_digits
-from surecut.lists import Lists
+from surecut.lists import Lists, as_it_is
 from surecut.measures import NO_CUTOFF
 from surecut.preregistered import preregistered_order
 from surecut.reducing import CountKept
@@ -100,11 +100,7 @@ def _ordered_keys(count: Count, places: Sequence[int]) -> list[float]:
 def sampled(data: Lists) -> Candidates:
     """The retriever's scores of so many queries that an estimate is good enough, chosen by the hashes of their ids."""
     some = data if len(data) <= ENOUGH else data.take(np.sort(preregistered_order(data.query_ids)[:ENOUGH]))
-    return joined(list(some.map(_as_it_is, scores_only=True)))
-
-
-def _as_it_is(data: Candidates) -> Candidates:
-    return data
+    return joined(list(some.map(as_it_is, scores_only=True)))
 
 
 def mean_kept(data: Lists, rule: Rule, threshold: float, min_keep: int, max_keep: int | None) -> float:

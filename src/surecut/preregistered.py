@@ -7,7 +7,7 @@ import numpy as np
 from surecut.arrays import Int64, UInt64
 from surecut.candidates import hashed
 from surecut.curves import Curves
-from surecut.lists import Lists
+from surecut.lists import Lists, by_id
 
 _SALT = b"surecut order "
 
@@ -29,5 +29,5 @@ def in_test_order(curves: Curves, data: Lists, hashes: UInt64) -> Curves:
     names, heads, unit = np.unique(data.groups, return_index=True, return_inverse=True)
     place = np.empty(names.size, dtype=np.int64)
     place[np.argsort(hashes[heads], kind="stable")] = np.arange(names.size)
-    by_id = np.argsort(data.query_ids, kind="stable")
-    return curves.take(by_id).merged(place[unit[by_id]])
+    order = by_id(data)
+    return curves.take(order).merged(place[unit[order]])

@@ -8,6 +8,7 @@ import numpy as np
 from surecut.candidates import Candidates
 from surecut.errors import InputError
 from surecut.kernels.keys import softmax_slope
+from surecut.lists import by_id
 
 LOWEST, HIGHEST = 1e-4, 1e6
 _NARROW = 0.5  # of log T: near enough to its root the slope is almost a line
@@ -22,8 +23,8 @@ def fit_temperature(data: Candidates, rel: int = 1) -> float:
     """
     relevant = np.flatnonzero(data.grades >= rel)
     found = np.searchsorted(relevant, data.offsets)
-    by_id = np.argsort(data.query_ids, kind="stable")
-    queries = by_id[np.diff(found)[by_id] > 0]
+    order = by_id(data)
+    queries = order[np.diff(found)[order] > 0]
     if not queries.size:
         raise InputError("no query has a relevant candidate to fit the temperature on: use rule 'softmax'")
     targets = relevant[found[queries]]

@@ -16,6 +16,7 @@ from surecut.io.roster import Roster
 from surecut.io.spooling import spooled
 from surecut.joining import joined
 from surecut.judgements import Judgements
+from surecut.lists import as_it_is
 from surecut.memory import refuse_beyond_memory
 from surecut.runners import LOCAL, Runner
 from surecut.watching import SILENT, Watch
@@ -126,13 +127,13 @@ class ScoreTable:
     def collect(self) -> Candidates:
         """All of it in memory."""
         refuse_beyond_memory(int(self.lengths.sum()) * _BYTES_A_CANDIDATE, self.name)
-        whole = joined(list(self.map(_as_it_is)))
+        whole = joined(list(self.map(as_it_is)))
         census = replace(self.census, filled_reranked=whole.census.filled_reranked)
         return replace(whole, census=census, system=dict(self.system), depth=self.depth)
 
     def at_hand(self) -> Candidates:
         """All lists at once, without document ids, in files that are mapped into memory (see `Lists`)."""
-        return replace(spooled(self.map(_as_it_is)), system=dict(self.system), depth=self.depth)
+        return replace(spooled(self.map(as_it_is)), system=dict(self.system), depth=self.depth)
 
     def _cut(self, lengths: Int64) -> Int64:
         depths = [depth for depth in (self.limit, self.shortened) if depth is not None]
@@ -185,7 +186,3 @@ class _Reading:
 
     def __call__(self, asked: Asked) -> Any:
         return self.work(asked.read())
-
-
-def _as_it_is(data: Candidates) -> Candidates:
-    return data
