@@ -11,7 +11,7 @@ from surecut.arrays import Float32, Float64, Int64, Strings
 from surecut.candidates import UNJUDGED, Candidates, Census, ragged
 from surecut.errors import InputError
 from surecut.joining import joined
-from surecut.judgements import Judgements
+from surecut.judgements import Judgements, refuse_no_judgements
 from surecut.kernels.matching import place_scores
 from surecut.listing import NO_DOCUMENTS, Listed, grouped, in_retriever_order, match, match_aligned, refuse_repeated
 from surecut.registry import unknown
@@ -165,8 +165,7 @@ def with_absent(data: Candidates, judgements: Judgements, places: Int64, absent:
 
 def unseen_queries(query_ids: Iterable[str], judgements: Judgements, places: Int64) -> Int64:
     """Which judged queries are not in the run; if none is, the two do not belong together."""
-    if not judgements.queries:
-        raise InputError("there are no judgements among those given: leave them out, or give the file that has them")
+    refuse_no_judgements(judgements)
     seen = np.zeros(len(judgements.queries), dtype=np.bool_)
     seen[places[places >= 0]] = True
     unseen = np.flatnonzero(~seen)

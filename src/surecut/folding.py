@@ -113,7 +113,8 @@ def _judged(data: L) -> L:
         return data
     if not data.judged.any():
         raise InputError(
-            "no query is judged: give judgements (--qrels FILE; qrels.txt or qrels.parquet in a folder), or use an "
+            "no query is judged: give judgements (--qrels FILE with run files, qrels.txt in a folder of run files, "
+            "qrels.parquet in a score table), or use an "
             "agreement target, which needs none (--agreement 0.95@10)"
         )
     return data.take(np.flatnonzero(data.judged))

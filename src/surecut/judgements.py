@@ -86,3 +86,10 @@ def _unique(listed: Listed) -> Listed:
             f"'{clash['doc_id'][0]}': keep one of them"
         )
     return grouped(once)
+
+
+def refuse_no_judgements(judgements: Judgements) -> None:
+    if not judgements.queries:
+        raise InputError(
+            "there are no judgements in what was given as such: leave it out, or give the one that has them"
+        )

@@ -79,7 +79,7 @@ class Listed:
 def as_numbers(column: pl.Series, strict: bool = True) -> pl.Series:
     """A column as float64; where that is not `strict`, a text that is no number becomes a null."""
     try:
-        if column.dtype.is_nested():
+        if column.dtype.is_nested() or column.dtype.is_temporal():
             raise pl.exceptions.InvalidOperationError
         return column.cast(pl.Float64, strict=strict)
     except pl.exceptions.PolarsError:

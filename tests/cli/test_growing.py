@@ -56,6 +56,7 @@ def test_pairs_that_failed_are_printed_by_id_with_what_to_do(surecut, poisoned):
     placed = surecut("calibrate", "--table", "new", "--max-drop", "50%", "--missing-reranker", "lowest")
     assert placed.status in (0, 4)
     assert "candidates without a reranker score were placed last" in placed.err
+    assert surecut("plan", "--table", "new", "--max-drop", "50%", "--missing-reranker", "lowest").status == 0
 
 
 def test_they_are_in_the_json_too(surecut, poisoned):

@@ -1,6 +1,8 @@
 """What is wrong with a row of a score table is said with the file that the row is in."""
 
+import json
 import tempfile
+from datetime import datetime
 
 import polars as pl
 import pytest
@@ -51,6 +53,7 @@ def made(tmp_path):
         ({"doc_id": ["a", "b", "a"] * 2}, "the retriever has document 'a' twice for query 'q2'"),
         ({"doc_id": ["a", None, "c"] * 2}, "column 'doc_id' has empty entries"),
         ({"retriever": ["a", "b", "c"] * 2}, "column 'retriever' holds something that is not a number"),
+        ({"reranker": [datetime(2026, 1, 1)] * 6}, "column 'reranker' holds something that is not a number"),
     ],
 )
 def test_a_row_is_named_with_its_part(made, columns, words):
@@ -64,6 +67,33 @@ def test_scores_alone_are_named_with_their_part_too(made):
         list(scores)
 
 
+def test_a_column_of_another_name_is_shown(made):
+    folder = made()
+    part = folder / "candidates" / "part-00001.parquet"
+    part.write_bytes(as_parquet(pl.read_parquet(part).rename({"query_id": "qid"})))
+    with pytest.raises(sc.InputError, match=PART + r"no column 'query_id' \(it has: qid, doc_id, retriever, rera"):
+        sc.scan_table(folder)
+
+
+@pytest.mark.parametrize(("name", "passed_over"), [(".part-00002.parquet", True), ("part-00002.parquet.gz", False)])
+def test_files_that_are_no_parts_are_refused_unless_they_are_hidden(made, name, passed_over):
+    folder = made()
+    (folder / "candidates" / name).touch()
+    if passed_over:
+        assert len(sc.scan_table(folder)) == 4
+    else:
+        with pytest.raises(sc.InputError, match=f"{name}: parts of a score table are named"):
+            sc.scan_table(folder)
+
+
+@pytest.mark.parametrize("parts", [3, "two", -1])
+def test_another_number_of_parts_than_declared_is_refused(made, parts):
+    folder = made()
+    (folder / "meta.json").write_text(json.dumps({"parts": parts}))
+    with pytest.raises(sc.InputError, match=f"2 parts in candidates/, and meta.json says {parts!r}"):
+        sc.scan_table(folder)
+
+
 @pytest.mark.parametrize(
     ("qrels", "words"),
     [
@@ -74,7 +104,10 @@ def test_scores_alone_are_named_with_their_part_too(made):
         ),
         ({"query_id": ["q0"], "doc_id": ["a"], "relevance": [0.5]}, r"qrels\.parquet: query 'q0', document 'a': the"),
         ({"query_id": ["x"], "doc_id": ["a"], "relevance": [1]}, "begins with 'q0', they begin with 'x'"),
-        ({"query_id": ["q0"], "doc_id": ["a"], "relevance": pl.Series([None], dtype=pl.Int32)}, "no judgements among"),
+        (
+            {"query_id": ["q0"], "doc_id": ["a"], "relevance": pl.Series([None], dtype=pl.Int32)},
+            r"qrels\.parquet: there are no judgements in",
+        ),
     ],
     ids=["no grades", "two grades", "half a grade", "other queries", "none at all"],
 )

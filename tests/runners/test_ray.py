@@ -1,6 +1,7 @@
 """Ray on this machine: the same tables and certificates, byte for byte, and errors that come home as they are."""
 
 import os
+import signal
 import subprocess
 import sys
 
@@ -188,11 +189,20 @@ def test_a_process_has_one_cluster(ray):
 
 @pytest.mark.parametrize(
     "given",
-    [{"workers": 0}, {"workers": 1.5}, {"workers": "2"}, {"cpus": 0}, {"cpus": None}, {"gpus": -1}, {"gpus": "x"}],
+    [
+        {"workers": 0},
+        {"workers": 1.5},
+        {"workers": "2"},
+        {"cpus": 0},
+        {"cpus": None},
+        {"gpus": -1},
+        {"gpus": "x"},
+        {"address": ""},
+    ],
     ids=str,
 )
 def test_impossible_workers_are_refused(given):
-    with pytest.raises(sc.InputError, match=r"must be (a whole number of at least 1|a number|0, a share)"):
+    with pytest.raises(sc.InputError, match=r"must be (a whole number of|a number|0, a share)|is a text like"):
         sc.Ray(**given)
 
 
@@ -273,6 +283,36 @@ def test_documents_that_are_too_long_are_counted_wherever_they_are_cut(ray, syst
     local = score(read_recipe(path), tmp_path / "local")
     assert score(read_recipe(path), tmp_path / "ray", runner=sc.Ray()).notes == local.notes
     assert "tokens: their documents were cut" in local.notes[0]
+
+
+TERMINATED = """
+import os, signal
+import surecut as sc
+sc.Ray().start()
+os.kill(os.getpid(), signal.SIGTERM)
+print("still there")
+"""
+
+
+def test_a_process_that_is_terminated_has_not_ended_well(tmp_path):
+    ended = subprocess.run([sys.executable, "-c", TERMINATED], cwd=tmp_path, capture_output=True, text=True)
+    assert (ended.returncode, ended.stdout) == (-signal.SIGTERM, "")
+
+
+SLOW = """
+from surecut.runners import connecting
+connecting._LONGEST_START = 1.0
+with connecting._in_time("head:6379"):
+    import time
+    time.sleep(30)
+"""
+
+
+def test_a_cluster_that_is_never_reached_is_not_waited_for():
+    ended = subprocess.run([sys.executable, "-c", SLOW], capture_output=True, text=True)
+    assert ended.returncode == 2
+    assert ended.stderr.startswith("surecut: no Ray cluster at 'head:6379' within 1 seconds: can this machine reach")
+    assert len(ended.stderr.splitlines()) == 1
 
 
 ENDING = """

@@ -52,6 +52,9 @@ def plan(
     rule: o.RuleName = "softmax",
     tail: o.TailName = "drop",
     depth: o.Depth = None,
+    missing_reranker: o.MissingReranker = "error",
+    absent: o.Absent = "skip",
+    groups: o.Groups = None,
     json: o.Json = False,
 ) -> None:
     from surecut.cli.loading import open_data
@@ -80,9 +83,10 @@ def plan(
 
     from surecut.pilot import outlook
 
+    reading = {"missing_reranker": missing_reranker, "absent": absent, "groups": groups}
     with watching() as watch:
         rows = outlook(
-            open_data(retriever, reranker, qrels, table, depth=depth, watch=watch),
+            open_data(retriever, reranker, qrels, table, depth=depth, watch=watch, **reading),  # type: ignore[arg-type]
             measure=measure,
             target=target,
             confidence=share,

@@ -35,25 +35,34 @@ class _Lines(Watch):
     def __init__(self, console: Any) -> None:
         self._console = console
         self._what, self._total, self._done, self._fresh, self._pairs = "", 0, 0, 0, 0
-        self._started = self._spoke = 0.0
+        self._started: float | None = None  # when the first units were finished
+        self._spoke = 0.0
 
     def stage(self, what: str, total: int | None = None, done: int = 0) -> None:
         self._what, self._total, self._done, self._fresh, self._pairs = what, total or 0, done, 0, 0
-        self._started = time.monotonic()
-        self._spoke = self._started - _SECONDS_BETWEEN_LINES + _SECONDS_TO_FIRST_LINE
+        self._started = None
+        self._spoke = time.monotonic() - _SECONDS_BETWEEN_LINES + _SECONDS_TO_FIRST_LINE
 
     def advance(self, units: int, pairs: int = 0) -> None:
-        self._done, self._fresh, self._pairs = self._done + units, self._fresh + units, self._pairs + pairs
         now = time.monotonic()
+        self._done += units
+        if self._started is None:  # what came before the first units was getting ready
+            self._started = now
+        else:
+            self._fresh, self._pairs = self._fresh + units, self._pairs + pairs
         if now - self._spoke < _SECONDS_BETWEEN_LINES:
             return
         self._spoke = now
-        seconds = now - self._started
-        left = (self._total - self._done) * seconds / max(self._fresh, 1)
-        rate = f"{self._pairs / seconds:,.0f} pairs/s, " if self._pairs else ""
         self._console.print(
-            f"{self._what}: {self._done:,} of {self._total:,}, {rate}about {_time(left)} left", style="dim"
+            f"{self._what}: {self._done:,} of {self._total:,}{self._rate(now - self._started)}", style="dim"
         )
+
+    def _rate(self, seconds: float) -> str:
+        if not self._fresh:
+            return ""
+        left = (self._total - self._done) * seconds / self._fresh
+        rate = f", {self._pairs / seconds:,.0f} pairs/s" if self._pairs else ""
+        return f"{rate}, about {_time(left)} left"
 
 
 def _time(seconds: float) -> str:

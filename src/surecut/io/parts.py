@@ -63,7 +63,8 @@ class ReadPart:
         columns = tuple(scan.collect_schema().names())
         for needed in ("query_id", "doc_id", "retriever"):
             if needed not in columns:
-                raise InputError(f"{path}: no column '{needed}' (it has: {', '.join(columns)})")
+                there = ", ".join(pl.read_parquet_schema(path))
+                raise InputError(f"{path}: no column '{needed}' (it has: {there})")
         looked_at = ("query_id", "group", "relevance") if self.graded else ("query_id", "group")
         telling = [name for name in looked_at if name in columns]
         runs: list[pl.DataFrame] = []

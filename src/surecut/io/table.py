@@ -22,7 +22,7 @@ from surecut.io.plain_json import parse_json
 from surecut.io.roster import enrolled
 from surecut.io.score_table import ScoreTable
 from surecut.io.shipped import find_table
-from surecut.judgements import Judgements
+from surecut.judgements import Judgements, refuse_no_judgements
 from surecut.measures import NO_CUTOFF
 from surecut.runners import LOCAL, Runner
 from surecut.watching import SILENT, Watch
@@ -211,12 +211,14 @@ def _documents(data: Candidates) -> pl.Series:
 def _read_judgements(path: Path) -> Judgements:
     read = read_parquet(path, COLUMNS)
     with naming(path):
-        return Judgements(as_qrels(read))
+        judgements = Judgements(as_qrels(read))
+        refuse_no_judgements(judgements)
+        return judgements
 
 
 def _parts(root: Path, count: int | None) -> list[Path]:
     single, parts = root / "candidates.parquet", sorted((root / "candidates").glob("part-*.parquet"))
-    others = sorted(set((root / "candidates").glob("*.parquet")) - set(parts))
+    others = sorted(set((root / "candidates").glob("[!.]*.parquet*")) - set(parts))
     if single.exists() and (parts or others):
         raise InputError(
             f"{root}: holds candidates.parquet and candidates/{(parts or others)[0].name} too: remove what is not meant"
@@ -234,8 +236,8 @@ def _parts(root: Path, count: int | None) -> list[Path]:
         )
     if count is not None and len(parts) != count:
         raise InputError(
-            f"{root}: {len(parts)} of the {count} parts in candidates/ are there; surecut score with the same recipe "
-            "makes the others again"
+            f"{root}: {len(parts)} parts in candidates/, and meta.json says {count!r}; if surecut score made the "
+            "table, it makes what is missing again with the same recipe"
         )
     return parts
 

@@ -5,6 +5,8 @@ import logging
 import os
 import signal
 import socket
+import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -13,7 +15,11 @@ from surecut.errors import InputError
 from surecut.extras import needed
 
 _STDERR = 2
-_PATIENCE = 10.0  # seconds
+_PATIENCE = 10.0  # seconds, for an answer
+_LONGEST_START = 180.0  # seconds; Ray itself has no end of waiting for a head that it cannot reach
+_LOOK_AGAIN = 5.0  # seconds
+_FAILED = 2  # exit status
+_WITHOUT_HEAD = 40.0  # seconds; Ray itself ends the process after 60, without a word
 _QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_BACKEND_LOG_LEVEL": "fatal"}  # nobody is told, nothing is printed
 _ON_LOOPBACK = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}  # how Ray itself keeps to an address nobody else can reach
 
@@ -22,7 +28,8 @@ _joined: list[str | None] = []  # the address that this process is connected to,
 
 def connected(address: str | None) -> Any:
     """The library, once it is connected to a cluster (None: to one of this machine alone)."""
-    for name, value in (_QUIET if address else {**_QUIET, **_ON_LOOPBACK}).items():
+    here = address is None or address.startswith(("127.", "localhost:"))
+    for name, value in ({**_QUIET, **_ON_LOOPBACK} if here else _QUIET).items():
         os.environ.setdefault(name, value)
     ray = needed("ray", "ray")
     if ray.is_initialized():
@@ -31,7 +38,7 @@ def connected(address: str | None) -> Any:
     local = {} if address else {"include_dashboard": False, "_node_ip_address": "127.0.0.1"}
     try:
         _refuse_nobody(address)
-        with _nothing_on_stderr():
+        with _ends_of_its_own(), _in_time(address), _nothing_on_stderr():
             ray.init(address or "local", logging_level=logging.ERROR, log_to_driver=False, **local)
     except (OSError, RuntimeError, ValueError) as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0]
@@ -41,7 +48,65 @@ def connected(address: str | None) -> Any:
         ) from None
     _joined.append(address)
     atexit.register(_hold_off_interrupts)  # after Ray's own, so before it: what was done is done
+    if address is not None:
+        threading.Thread(target=_watch_head, args=(ray,), daemon=True).start()
     return ray
+
+
+@contextmanager
+def _ends_of_its_own() -> Iterator[None]:
+    """SIGTERM ends the process as it did before: with Ray's handler its status would be that of success."""
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        yield
+    finally:
+        with suppress(ValueError):  # not the main thread: Ray has set none either
+            signal.signal(signal.SIGTERM, signal.SIG_DFL if before is None else before)
+
+
+@contextmanager
+def _in_time(address: str | None) -> Iterator[None]:
+    """Ray waits in compiled code, where nothing can be raised."""
+    words = (
+        f"no Ray cluster at '{address or 'this machine'}' within {_LONGEST_START:g} seconds: can this machine reach "
+        "the head, and has it the same version of Ray and Python?"
+    )
+    timer = threading.Timer(_LONGEST_START, _end, (words,))
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+def _watch_head(ray: Any) -> None:
+    """When the head of the cluster is gone for long, so is everything: say so before Ray ends the process."""
+    head = ray.get_runtime_context().gcs_address
+    missing_since = None
+    while ray.is_initialized():
+        time.sleep(_LOOK_AGAIN)
+        if _answers(head):
+            missing_since = None
+            continue
+        missing_since = missing_since or time.monotonic()
+        if ray.is_initialized() and time.monotonic() - missing_since > _WITHOUT_HEAD:
+            _end(f"the head of the Ray cluster at '{head}' is gone; what was done is kept: the same command goes on")
+
+
+def _answers(address: str) -> bool:
+    host, _, port = address.rpartition(":")
+    try:
+        socket.create_connection((host, int(port)), timeout=_PATIENCE).close()
+    except OSError:
+        return False
+    return True
+
+
+def _end(words: str) -> None:
+    """With one line and the status of bad input; there is nothing left that could be tidied up."""
+    os.write(_STDERR, f"surecut: {words}\n".encode())
+    os._exit(_FAILED)
 
 
 def _refuse_nobody(address: str | None) -> None:

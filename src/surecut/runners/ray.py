@@ -50,6 +50,8 @@ class Ray:
     gpus: float = 0.0
 
     def __post_init__(self) -> None:
+        if self.address is not None and (not isinstance(self.address, str) or not self.address.strip()):
+            raise InputError(f"the address of a Ray cluster is a text like head:6379, or auto, not {self.address!r}")
         if self.workers is not None and not (isinstance(self.workers, int) and self.workers >= 1):
             raise InputError(f"workers must be a whole number of at least 1, not {self.workers!r}")
         for name, value in (("cpus", self.cpus), ("gpus", self.gpus)):

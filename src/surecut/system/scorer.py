@@ -108,7 +108,7 @@ class Scoring:
         spread = np.linspace(0, len(self._queries) - 1, _OTHERS).astype(int).tolist()
         before = self._reranker.cut
         if not any(self._goes_through(place) for place in dict.fromkeys((self._sound, *spread))):
-            raise Unscorable(reason)
+            raise Unscorable(f"nothing can be scored any more: {reason}")
         self._reranker.cut = before
 
     def _goes_through(self, place: int) -> bool:

@@ -92,6 +92,18 @@ def test_a_driver_that_is_killed_goes_on_where_it_was(cluster, system, tmp_path)
     assert contents(folder) == contents(tmp_path / "local")
 
 
+def test_a_head_that_is_gone_is_said_to_be(cluster, system, tmp_path):
+    folder = tmp_path / "t"
+    process = scoring(cluster, system, folder)
+    wait_for_blocks(process, folder, 4)
+    address = cluster.address
+    cluster.head_node.kill_gcs_server()
+    _, err = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 2, err
+    assert err.splitlines()[-1].startswith(f"surecut: the head of the Ray cluster at '{address}' is gone")
+    assert not (folder / "meta.json").exists()
+
+
 def test_a_certificate_is_the_same_on_a_cluster(cluster, tmp_path):
     write_table(sc.simulate("dense-electra", queries=2000, depth=50, seed=1, ties=True), tmp_path / "t")
     sc.calibrate(sc.read_table(tmp_path / "t"), target=sc.max_drop(0.05)).save(tmp_path / "local.json")
