@@ -302,7 +302,7 @@ def test_a_process_that_is_terminated_has_not_ended_well(tmp_path):
 SLOW = """
 from surecut.runners import connecting
 connecting._LONGEST_START = 1.0
-with connecting._in_time("head:6379"):
+with connecting._in_time("head:6379"), connecting._nothing_on_stderr():
     import time
     time.sleep(30)
 """

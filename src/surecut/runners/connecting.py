@@ -71,27 +71,37 @@ def _in_time(address: str | None) -> Iterator[None]:
         f"no Ray cluster at '{address or 'this machine'}' within {_LONGEST_START:g} seconds: can this machine reach "
         "the head, and has it the same version of Ray and Python?"
     )
-    timer = threading.Timer(_LONGEST_START, _end, (words,))
+    try:
+        stderr = os.dup(_STDERR)  # as it is now: while Ray starts it is another
+    except OSError:  # it is closed
+        stderr = os.open(os.devnull, os.O_WRONLY)
+    timer = threading.Timer(_LONGEST_START, _end, (words, stderr))
     timer.daemon = True
     timer.start()
     try:
         yield
     finally:
         timer.cancel()
+        os.close(stderr)
 
 
 def _watch_head(ray: Any) -> None:
     """When the head of the cluster is gone for long, so is everything: say so before Ray ends the process."""
     head = ray.get_runtime_context().gcs_address
     missing_since = None
-    while ray.is_initialized():
+    while _is_connected_to(ray, head):
         time.sleep(_LOOK_AGAIN)
         if _answers(head):
             missing_since = None
             continue
         missing_since = missing_since or time.monotonic()
-        if ray.is_initialized() and time.monotonic() - missing_since > _WITHOUT_HEAD:
+        if time.monotonic() - missing_since > _WITHOUT_HEAD and _is_connected_to(ray, head):
             _end(f"the head of the Ray cluster at '{head}' is gone; what was done is kept: the same command goes on")
+
+
+def _is_connected_to(ray: Any, head: str) -> bool:
+    """Is that still the cluster of this process?"""
+    return bool(ray.is_initialized() and ray.get_runtime_context().gcs_address == head)
 
 
 def _answers(address: str) -> bool:
@@ -103,9 +113,10 @@ def _answers(address: str) -> bool:
     return True
 
 
-def _end(words: str) -> None:
+def _end(words: str, stderr: int = _STDERR) -> None:
     """With one line and the status of bad input; there is nothing left that could be tidied up."""
-    os.write(_STDERR, f"surecut: {words}\n".encode())
+    with suppress(OSError):
+        os.write(stderr, f"surecut: {words}\n".encode())
     os._exit(_FAILED)
 
 
