@@ -50,7 +50,7 @@ class Piece:
     def _frame(self, columns: tuple[str, ...]) -> pl.DataFrame:
         read = [name for name in columns if name in self.columns]
         scan = pl.scan_parquet(self.path, glob=False).select(read)
-        if not self.whole:  # slicing costs a quarter more
+        if not self.whole:  # slicing costs up to a quarter more
             scan = scan.slice(self.start, self.rows)
         frame = collected(scan, self.path)
         refuse_changed(self.path, self.stamp, frame.height == self.rows)
