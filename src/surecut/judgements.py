@@ -21,6 +21,7 @@ class Judgements:
         """From query_id doc_id relevance; a null grade is none."""
         self._listed = _unique(grouped(_whole(qrels.drop_nulls("relevance").select(QREL_COLUMNS))))
         self._names = np.array([*self._listed.queries, ""], dtype=object)  # the last for a query that is not judged
+        self._lengths = np.append(np.diff(self._listed.offsets), 0)  # likewise
 
     @property
     def queries(self) -> list[str]:
@@ -46,10 +47,9 @@ class Judgements:
 
     def about(self, places: Int64) -> Listed:
         """The judgements of the queries at these places, in their order; one that is not judged has none."""
-        offsets = self._listed.offsets  # the last place has no judgements: that of queries which are not judged
-        lengths = np.append(np.diff(offsets), 0)[places]
+        lengths = self._lengths[places]
         taken = offsets_of(lengths)
-        rows = np.arange(taken[-1]) + np.repeat(offsets[places] - taken[:-1], lengths)
+        rows = np.arange(taken[-1]) + np.repeat(self._listed.offsets[places] - taken[:-1], lengths)
         return Listed(self._names[places].tolist(), taken, self._listed.frame[rows])
 
 
