@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from surecut.errors import InputError
 from surecut.placement import placed_grid, placed_starts, sampled, thresholds_for_means
 from surecut.reducing import CountKept
 from surecut.rules import GRID_SIZE, KEEP_EVERYTHING, as_rule
@@ -59,3 +60,9 @@ def test_estimates_on_very_many_queries_rest_on_some_of_them_whatever_their_orde
     assert len(some) == 50
     assert set(some.query_ids) == set(other.query_ids)
     assert sampled(data.take(np.arange(50))).query_ids.tolist() == data.query_ids[:50].tolist()
+
+
+def test_a_grid_needs_queries_that_found_something():
+    data = simulate("dense-electra", queries=30, depth=5, seed=1)
+    with pytest.raises(InputError, match="no tuning query has a candidate"):
+        placed_grid(as_rule("score"), data.take([]))

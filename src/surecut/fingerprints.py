@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from surecut.candidates import Candidates
 
 _NOTHING = np.empty(0, dtype=np.uint32)
+_DIGEST_BYTES = xxhash.xxh3_128().digest_size
 
 
 def query_digests(data: "Candidates") -> Bytes:
@@ -43,7 +44,7 @@ def query_digests(data: "Candidates") -> Bytes:
     )
     view, digest = packed.data, xxhash.xxh3_128_digest
     digests = [digest(view[start:end]) for start, end in zip(starts.tolist(), ends.tolist(), strict=True)]
-    return np.frombuffer(b"".join(digests), dtype=np.uint8).reshape(len(data), -1)
+    return np.frombuffer(b"".join(digests), dtype=np.uint8).reshape(len(data), _DIGEST_BYTES)
 
 
 def combine_digests(query_ids: Iterable[str], digests: Bytes) -> str:

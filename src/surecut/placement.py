@@ -11,6 +11,7 @@ import numpy as np
 
 from surecut.arrays import Float64, Int64, UInt64
 from surecut.candidates import Candidates
+from surecut.errors import InputError
 from surecut.joining import joined
 from surecut.kernels.selection import BITS, count_digits
 from surecut.lists import Lists, as_it_is
@@ -116,5 +117,10 @@ def placed_starts(rule: Rule, data: Lists) -> tuple[float, ...]:
 
 def placed_grid(rule: Rule, data: Lists) -> Float64:
     """Quantiles of these queries' keys, after "keep everything"."""
-    quantiles = np.quantile(rule.keys(sampled(data)), np.linspace(0.0, 1.0, GRID_SIZE))
+    keys = rule.keys(sampled(data))
+    if not keys.size:
+        raise InputError(
+            "no tuning query has a candidate to place a grid of thresholds by: give others, or more of them"
+        )
+    quantiles = np.quantile(keys, np.linspace(0.0, 1.0, GRID_SIZE))
     return np.concatenate(([KEEP_EVERYTHING], np.unique(quantiles)))

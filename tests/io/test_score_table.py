@@ -45,6 +45,13 @@ def test_what_is_known_before_a_list_is_read_is_what_the_lists_say(table, folder
     assert table.fingerprint() == whole.fingerprint()
 
 
+def test_a_choice_of_no_queries_is_that_in_memory(table, folder):
+    nothing, empty = table.take([]), sc.read_table(folder).take([])
+    assert nothing.fingerprint() == empty.fingerprint()
+    for whole in (nothing.collect(), nothing.at_hand()):
+        assert len(whole) == whole.retriever.size == whole.reranker.size == 0
+
+
 OPTIONS = {
     "default": {},
     "at least": {"target": sc.at_least(0.3), "rule": "rank"},

@@ -143,14 +143,17 @@ class ScoreTable:
         return column if self.chosen is None else cast(A, column[self.chosen])
 
     def _wanted(self) -> list[tuple[Piece, int, Bool]]:
-        """Pieces that hold chosen queries, with where in the roster each begins and which of its queries are chosen."""
+        """Pieces that hold chosen queries, with where in the roster each begins and which of its queries are chosen.
+
+        Of no queries at all it is the first piece, which says what columns there are.
+        """
         mask = np.full(self.roster.query_ids.size, self.chosen is None)
         if self.chosen is not None:
             mask[self.chosen] = True
         found, first = [], 0
         for piece in self.pieces:
             chosen = mask[first : first + len(piece)]
-            if chosen.any():
+            if chosen.any() or (piece is self.pieces[0] and not len(self)):
                 found.append((piece, first, chosen))
             first += len(piece)
         return found
