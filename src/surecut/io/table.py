@@ -80,24 +80,9 @@ def scan_table(
             f"{folder}: not finished; run surecut score again with the same recipe, it goes on where it was"
         )
     meta = read_meta(root)
-    paths = _parts(root, meta.get("parts"))
-    qrels = root / "qrels.parquet"
-    with ThreadPoolExecutor(1) as meanwhile:
-        judging = meanwhile.submit(_read_judgements, qrels) if qrels.exists() else None
-        watch.stage("reading query ids", len(paths))
-        parts = []
-        for part in runner.map(ReadPart(graded=judging is None), iter(paths)):
-            parts.append(part)
-            watch.advance(1)
-        judgements = None if judging is None else judging.result()
-    _refuse_other_columns(parts)
+    parts, judgements = _looked_through(root, meta, runner, watch)
     if not any(len(part.queries) for part in parts):
         raise InputError(f"{folder}: no candidates in it")
-    system = {
-        part: str(meta["fingerprints"][part])
-        for part in ("retriever", "reranker", "documents")
-        if part in meta.get("fingerprints", {})
-    }
     roster, census = enrolled(parts, judgements, absent)
     return ScoreTable(
         name=str(folder),
@@ -107,11 +92,33 @@ def scan_table(
         missing_reranker=missing_reranker,
         runner=runner,
         census=census,
-        system=system,
+        system=_system(meta),
         depth=_declared_depth(meta) if depth is None else depth,
         limit=depth,
         watch=watch,
     )
+
+
+def _looked_through(
+    root: Path, meta: Mapping[str, Any], runner: Runner, watch: Watch
+) -> tuple[list[Part], Judgements | None]:
+    """What the parts hold, and meanwhile the judgements."""
+    paths, qrels = _parts(root, meta.get("parts")), root / "qrels.parquet"
+    with ThreadPoolExecutor(1) as meanwhile:
+        judging = meanwhile.submit(_read_judgements, qrels) if qrels.exists() else None
+        watch.stage("reading query ids", len(paths))
+        parts = []
+        for part in runner.map(ReadPart(graded=judging is None), iter(paths)):
+            parts.append(part)
+            watch.advance(1)
+        _refuse_other_columns(parts)
+        return parts, None if judging is None else judging.result()
+
+
+def _system(meta: Mapping[str, Any]) -> dict[str, str]:
+    """The fingerprints of what made the scores, as far as they are known."""
+    known = meta.get("fingerprints", {})
+    return {part: str(known[part]) for part in ("retriever", "reranker", "documents") if part in known}
 
 
 def _declared_depth(meta: Mapping[str, Any]) -> int | None:
