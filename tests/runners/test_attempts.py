@@ -30,15 +30,14 @@ class Deadly:
 
 def outlived(worker, block, folder):
     """What is made of a block at last, and how many processes ended before."""
-    batch = {"items": [pickle.dumps([(7, block)])]}
+    batch = {"place": [7], "item": [pickle.dumps(block)]}
     for deaths in range(1000):
         try:
             made = Actor(cloudpickle.dumps(worker), str(folder), str(folder))(batch)
         except SystemExit:
             continue
-        [(place, found)] = pickle.loads(made["made"][0])
-        assert place == 7
-        return found, deaths
+        assert made["place"] == [7]
+        return pickle.loads(made["made"][0]), deaths
     raise AssertionError("no end of it")
 
 

@@ -172,8 +172,8 @@ def test_what_ray_is_set_to_stays_as_it_was(ray):
     assert context.enable_progress_bars
 
 
-def test_very_many_items_share_blocks(ray, monkeypatch):
-    monkeypatch.setattr("surecut.runners.ray._MOST_BLOCKS", 4)
+def test_very_many_items_are_done_in_rounds(ray, monkeypatch):
+    monkeypatch.setattr("surecut.runners.ray._ROUND", 4)
     assert dict(sc.Ray().infer(Adding(1), list(range(10)))) == {number: number + 1 for number in range(10)}
 
 
@@ -226,8 +226,7 @@ def test_a_certificate_is_the_same_by_ray(ray, tmp_path, monkeypatch):
 def system(tmp_path, monkeypatch):
     """A small collection, and recipes of every kind of encoding."""
     monkeypatch.setenv("SURECUT_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr("surecut.system.vectors._BLOCK", 64)
-    monkeypatch.setattr("surecut.system.impacts._BLOCK", 64)
+    monkeypatch.setattr("surecut.system.blocks._SIZE", 64)
     beir = write_beir(tmp_path / "data", queries=60, documents=300)
     cross = cross_encoder(tmp_path / "cross", poison=POISON)
     sections = {

@@ -6,7 +6,7 @@ import time
 import pytest
 
 from surecut import InputError
-from surecut.runners import Local, in_turn
+from surecut.runners import Local
 from surecut.runners.threads import THREADS, cores, in_order
 
 
@@ -72,7 +72,3 @@ def test_a_worker_is_made_once_and_its_results_have_places():
 
     assert list(Local().infer(worker, [7, 8])) == [(0, "7"), (1, "8")]
     assert made == [1]
-
-
-def test_what_comes_too_early_waits_for_its_turn():
-    assert list(in_turn(iter([(2, "c"), (0, "a"), (1, "b"), (3, "d")]))) == ["a", "b", "c", "d"]

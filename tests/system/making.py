@@ -245,6 +245,18 @@ def in_small_blocks(path):
     return recipe
 
 
+class LastFirst:
+    """A runner whose items are done in the opposite order, as may be on a cluster."""
+
+    def start(self, watch):
+        pass
+
+    def infer(self, worker, items):
+        work = worker()
+        for place in reversed(range(len(items))):
+            yield place, work(items[place])
+
+
 def contents(folder):
     """Every file of a folder."""
     return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}

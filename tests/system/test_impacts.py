@@ -12,12 +12,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from onnx import numpy_helper
 
+from surecut.errors import Unscorable
+from surecut.runners import LOCAL
 from surecut.system.collection import Queries
 from surecut.system.impacts import ImpactIndex, encode_documents
+from surecut.system.isolating import read_reasons
 from surecut.system.models.sparse import SparseEncoder, Weights
 from surecut.system.retrievers import Splade, UniCoil, ready
 from surecut.watching import Watch
-from tests.system.making import SPECIAL, VOCABULARY, store, token_numbers
+from tests.system.making import SPECIAL, VOCABULARY, LastFirst, store, token_numbers
 
 TEXTS = st.lists(
     st.dictionaries(st.integers(0, 12), st.sampled_from([0.5, 1.0, 1.5, 2.0]), max_size=6), min_size=1, max_size=15
@@ -134,7 +137,7 @@ def test_interrupted_weighing_goes_on_where_it_was(models, collection, tmp_path,
     monkeypatch.setattr(
         SparseEncoder, "documents", lambda self, texts: counted.append(len(texts)) or encode(self, texts)
     )
-    monkeypatch.setattr("surecut.system.impacts._BLOCK", 64)
+    monkeypatch.setattr("surecut.system.blocks._SIZE", 64)
     model = Splade(str(models.splade))
     (tmp_path / "one").mkdir()
     (tmp_path / "two").mkdir()
@@ -149,6 +152,23 @@ def test_interrupted_weighing_goes_on_where_it_was(models, collection, tmp_path,
     )
 
 
+@pytest.mark.parametrize("runner", [LOCAL, LastFirst()], ids=["in turn", "last first"])
+def test_a_model_that_is_broken_leaves_no_document_marked(models, collection, tmp_path, monkeypatch, runner):
+    monkeypatch.setattr("surecut.system.blocks._SIZE", 59)  # 300 documents: five are left over
+    model = Splade(str(models.splade))
+    with monkeypatch.context() as broken:
+        broken.setattr(SparseEncoder, "documents", without_device)
+        with pytest.raises(Unscorable, match="no device"):
+            encode_documents(model, collection.documents, tmp_path, runner=runner)
+    mended = encode_documents(model, collection.documents, tmp_path, runner=runner)
+    assert (np.diff(mended.ends, prepend=0) > 0).all()
+    assert read_reasons(tmp_path) == {}
+
+
+def without_device(*_):
+    raise Unscorable("no device")
+
+
 def test_a_disk_that_is_full_when_the_index_is_saved_loses_no_weights(models, collection, monkeypatch, tmp_path):
     def full(*_):
         raise OSError(28, "No space left on device")
@@ -161,7 +181,7 @@ def test_a_disk_that_is_full_when_the_index_is_saved_loses_no_weights(models, co
 
 
 def test_more_blocks_than_files_may_be_open_are_put_together(models, collection, tmp_path, monkeypatch):
-    monkeypatch.setattr("surecut.system.impacts._BLOCK", 1)
+    monkeypatch.setattr("surecut.system.blocks._SIZE", 1)
     model = Splade(str(models.splade))
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (len(os.listdir("/proc/self/fd")) + 40, before[1]))

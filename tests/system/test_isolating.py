@@ -3,8 +3,7 @@
 import pytest
 
 from surecut.errors import Unscorable
-from surecut.system.isolating import Failure, isolate, refuse_hopeless
-from tests.system.making import store
+from surecut.system.isolating import Failure, isolate, keep_reasons, read_reasons
 
 
 def failing_on(*bad, calls=None):
@@ -62,13 +61,11 @@ def test_where_everything_fails_each_has_its_reason():
     assert found.reasons == {place: f"cannot read {place}" for place in range(8)}
 
 
-def test_a_whole_block_of_documents_that_fails_is_not_the_texts(tmp_path):
-    documents = store(tmp_path / "s", [f"text {number}" for number in range(20)])
-    refuse_hopeless(1, range(20), "gave nan", documents, known=False)
-    refuse_hopeless(0, range(16, 20), "gave nan", documents, known=True)  # the last ones, few, may all be to blame
-    for block, known in ((range(12), True), (range(4), False)):
-        with pytest.raises(Unscorable, match=r"documents 'd0' to 'd\d+': gave nan"):
-            refuse_hopeless(0, block, "gave nan", documents, known)
+def test_what_is_tried_again_has_new_reasons(tmp_path):
+    keep_reasons(tmp_path, range(8), {3: "gave nan", 5: "gave nan"})
+    keep_reasons(tmp_path, range(8, 16), {9: "too long"})
+    keep_reasons(tmp_path, range(8), {5: "too long"})
+    assert read_reasons(tmp_path) == {5: "too long", 9: "too long"}
 
 
 def test_other_errors_are_not_swallowed():

@@ -7,6 +7,7 @@ from surecut import InputError
 from surecut.system.retrievers import Dense
 from surecut.system.vectors import document_vectors
 from surecut.watching import Watch
+from tests.system.making import LastFirst
 
 PLACE = "vectors/*/vectors.f32"
 
@@ -34,7 +35,7 @@ def encoder(models):
 
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch):
-    monkeypatch.setattr("surecut.system.vectors._BLOCK", 32)
+    monkeypatch.setattr("surecut.system.blocks._SIZE", 32)
 
 
 def test_rows_are_the_documents_vectors(encoder, collection):
@@ -44,19 +45,26 @@ def test_rows_are_the_documents_vectors(encoder, collection):
     assert vectors[5:7] == pytest.approx(encoder.documents(collection.documents.texts.take([5, 6])), rel=1e-5)
 
 
-@pytest.mark.parametrize("torn", [b"", b"torn" * 170])  # nothing, or five rows and a bit
+@pytest.mark.parametrize("torn", ["", "\n128 1", "\n128 16"])  # of what is noted when a block is there
 def test_an_interrupted_encoding_goes_on_to_the_same_bytes(encoder, collection, cache, tmp_path, monkeypatch, torn):
     document_vectors(encoder, collection.documents)
     whole = next(cache.glob(PLACE)).read_bytes()
     monkeypatch.setenv("SURECUT_CACHE", str(tmp_path / "other"))
     with pytest.raises(KeyboardInterrupt):
         document_vectors(encoder, collection.documents, Stopper(after=100))
-    with next((tmp_path / "other").glob(PLACE)).open("ab") as file:
-        file.write(torn)
+    with next((tmp_path / "other").glob("vectors/*/encoded.txt")).open("a") as there:
+        there.write(torn)
     going_on = Stopper(after=1000)
     document_vectors(encoder, collection.documents, going_on)
     assert going_on.there_already == 128
     assert next((tmp_path / "other").glob(PLACE)).read_bytes() == whole
+
+
+def test_blocks_may_come_in_any_order(encoder, collection, cache, tmp_path, monkeypatch):
+    document_vectors(encoder, collection.documents)
+    monkeypatch.setenv("SURECUT_CACHE", str(tmp_path / "other"))
+    document_vectors(encoder, collection.documents, runner=LastFirst())
+    assert next((tmp_path / "other").glob(PLACE)).read_bytes() == next(cache.glob(PLACE)).read_bytes()
 
 
 def test_vectors_are_shared_by_whoever_has_the_same_encoder(encoder, models, collection, cache):

@@ -69,14 +69,3 @@ class Local:
 LOCAL = Local()
 RUNNERS = ("local", "ray")
 """Their names on the command line."""
-
-
-def in_turn(done: Iterable[tuple[int, T]]) -> Iterator[T]:
-    """What is done, in the order of the items: what comes too early waits."""
-    waiting: dict[int, T] = {}
-    turn = 0
-    for place, made in done:
-        waiting[place] = made
-        while turn in waiting:
-            yield waiting.pop(turn)
-            turn += 1

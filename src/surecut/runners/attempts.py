@@ -70,8 +70,9 @@ class Actor:
         self._work: Callable[[Any], Any] | None = None
 
     def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
-        made = [(place, self._made(str(place), item)) for place, item in pickle.loads(batch["items"][0])]
-        return {"made": [pickle.dumps(made)]}
+        place = int(batch["place"][0])
+        made = self._made(str(place), pickle.loads(batch["item"][0]))
+        return {"place": [place], "made": [pickle.dumps(made)]}
 
     def _made(self, name: str, item: Any) -> Any:
         note = self._ledger / name

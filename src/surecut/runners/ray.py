@@ -30,7 +30,7 @@ T = TypeVar("T")
 _LEAST = 0.01  # of a processor or GPU
 _AHEAD = 3  # tasks a processor that are waiting or done, with the one it is at
 _TASK_TRIES = 5  # of a task whose worker or node goes away
-_MOST_BLOCKS = 10_000  # of Ray Data; of more items, several go into a block
+_ROUND = 10_000  # items; Ray Data keeps an account of each, so more of them follow in rounds
 _ROOM_TO_COME = 600.0  # seconds that a cluster has to grow, where workers are asked for that it has no room for yet
 _PASSED_ON = ("SURECUT_CACHE", "SURECUT_DATA", "SURECUT_MODELS", "HF_HOME", "HF_HUB_OFFLINE", "PYTHONPATH")
 
@@ -86,18 +86,22 @@ class Ray:
                     ray.cancel(running)
 
     def infer(self, worker: Worker[T], items: Sequence[Any]) -> Iterator[tuple[int, T]]:
-        """Ray Data's batch inference: a pool of actors that hold the model, each at one block of items at a time."""
-        if not items:
-            return
+        """Ray Data's batch inference: a pool of actors that hold the model, each at one item at a time."""
+        for first in range(0, len(items), _ROUND):
+            for place, made in self._round(worker, items[first : first + _ROUND]):
+                yield first + place, made
+
+    def _round(self, worker: Worker[T], items: Sequence[Any]) -> Iterator[tuple[int, T]]:
         ray = connected(self.address)
         data = needed("ray.data", "ray")
         ledger = _shared_folder() / "attempts" / uuid4().hex
         ledger.mkdir(parents=True, exist_ok=True)
         sent = ray.cloudpickle.dumps(worker)
+        rows = [{"place": place, "item": pickle.dumps(item)} for place, item in enumerate(items)]
         try:
             with _quiet(data, self._patience), _crashes_in_words(ray):
                 most = self._workers(ray, len(items))
-                made = data.from_items(_blocks(items), override_num_blocks=min(len(items), _MOST_BLOCKS)).map_batches(
+                made = data.from_items(rows, override_num_blocks=len(rows)).map_batches(
                     Actor,
                     fn_constructor_args=(sent, os.getcwd(), str(ledger)),
                     batch_size=1,
@@ -107,8 +111,7 @@ class Ray:
                     runtime_env=_environment(self.cpus),
                 )
                 for row in made.iter_rows():
-                    for place, result in pickle.loads(row["made"]):
-                        yield place, unwrapped(result)
+                    yield row["place"], unwrapped(pickle.loads(row["made"]))
         finally:
             shutil.rmtree(ledger, ignore_errors=True)
 
@@ -136,13 +139,6 @@ def _shared_folder() -> Path:
     from surecut.system.cache import cache_folder
 
     return cache_folder().resolve()
-
-
-def _blocks(items: Sequence[Any]) -> list[dict[str, Any]]:
-    """Items that follow each other, with their places; each by itself, unless there are very many."""
-    size = -(-len(items) // _MOST_BLOCKS)
-    numbered = list(enumerate(items))
-    return [{"items": pickle.dumps(numbered[first : first + size])} for first in range(0, len(items), size)]
 
 
 @contextmanager

@@ -15,13 +15,13 @@ from surecut.arrays import Float32, Int32, Int64
 from surecut.candidates import offsets_of
 from surecut.kernels.impacts import add_impacts
 from surecut.runners import LOCAL, Runner
-from surecut.system.isolating import halves, isolate, keep_reasons, read_reasons, refuse_hopeless
+from surecut.system.blocks import blocks_of, keep_failed
+from surecut.system.isolating import halves, isolate
 from surecut.system.models.sparse import SparseModel, Weights
 from surecut.system.texts import TextStore
 from surecut.system.topk import Hits, best
 from surecut.watching import SILENT, Watch
 
-_BLOCK = 512
 _PARTS = ("starts", "documents", "impacts")
 _NO_WEIGHTS = Weights(np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0, np.float32))
 
@@ -111,36 +111,28 @@ def encode_documents(
     model: SparseModel, documents: TextStore, folder: Path, watch: Watch = SILENT, runner: Runner = LOCAL
 ) -> Weights:
     """All documents' weights, block by block on disk, so that an interrupted encoding goes on where it was."""
-    starts = range(0, len(documents), _BLOCK)
-    missing = [start for start in starts if not _block(folder, start).exists()]
-    watch.stage("weighing documents", len(documents), (len(starts) - len(missing)) * _BLOCK)
-    blocks = [range(start, min(start + _BLOCK, len(documents))) for start in missing]
-    unweighed = set(missing)
-    reasons = {each: why for each, why in read_reasons(folder).items() if each // _BLOCK * _BLOCK not in unweighed}
-    for place, (weights, failed) in runner.infer(_Weigher(model, documents.folder), blocks):
-        known = place > 0 or len(missing) < len(starts)
-        refuse_hopeless(
-            len(blocks[place]) - len(failed), blocks[place], next(iter(failed.values()), ""), documents, known
-        )
-        if failed:
-            reasons |= failed
-            keep_reasons(folder, reasons)
-        _write(_block(folder, missing[place]), weights)
-        watch.advance(len(blocks[place]))
-    return _together(folder, starts, len(documents))
+    blocks = blocks_of(len(documents))
+    missing = [block for block in blocks if not _file(folder, block).exists()]
+    watch.stage("weighing documents", len(documents), len(documents) - sum(map(len, missing)))
+    for place, (weights, reasons) in runner.infer(_Weigher(model, documents.folder), missing):
+        block = missing[place]
+        keep_failed(folder, block, reasons, documents)
+        _write(_file(folder, block), weights)
+        watch.advance(len(block))
+    return _together(folder, blocks, len(documents))
 
 
-def _together(folder: Path, starts: range, size: int) -> Weights:
+def _together(folder: Path, blocks: Sequence[range], size: int) -> Weights:
     """All blocks as one, each read twice (to count, then to copy) and closed again."""
     lengths = np.empty(size, dtype=np.int64)
-    for start in starts:
-        with np.load(_block(folder, start)) as part:
-            lengths[start : start + part["ends"].size] = np.diff(part["ends"], prepend=0)
+    for block in blocks:
+        with np.load(_file(folder, block)) as part:
+            lengths[block.start : block.stop] = np.diff(part["ends"], prepend=0)
     ends = np.cumsum(lengths)
     terms, weights = np.empty(int(ends[-1]), dtype=np.int32), np.empty(int(ends[-1]), dtype=np.float32)
     place = 0
-    for start in starts:
-        with np.load(_block(folder, start)) as part:
+    for block in blocks:
+        with np.load(_file(folder, block)) as part:
             following = place + part["terms"].size
             terms[place:following], weights[place:following] = part["terms"], part["weights"]
             place = following
@@ -153,8 +145,8 @@ def forget_blocks(folder: Path) -> None:
         path.unlink(missing_ok=True)  # another process may be at it too
 
 
-def _block(folder: Path, start: int) -> Path:
-    return folder / f"weights-{start:09d}.npz"
+def _file(folder: Path, block: range) -> Path:
+    return folder / f"weights-{block.start:09d}-{block.stop:09d}.npz"
 
 
 def _write(path: Path, weights: Weights) -> None:

@@ -15,7 +15,6 @@ from surecut.system.texts import TextStore
 
 T = TypeVar("T")
 _FAILED = "failed.json"
-_FEW = 8  # documents that may all be to blame
 
 
 @dataclass(frozen=True)
@@ -73,21 +72,18 @@ def halves(places: range) -> list[range]:
     return [] if len(places) < 2 else [range(places.start, middle), range(middle, places.stop)]
 
 
-def refuse_hopeless(made: int, block: range, reason: str, documents: TextStore, known: bool) -> None:
-    """Say that a model fails on a whole block of documents, if it is not a short one that others have gone before."""
-    if made == 0 and (len(block) > _FEW or not known):
-        first, last = documents.ids[block.start], documents.ids[block.stop - 1]
-        raise Unscorable(f"documents '{first}' to '{last}': {reason}")
-
-
 def read_reasons(folder: Path) -> dict[int, str]:
     """Why documents could not be encoded, by their numbers, as it is kept beside the others."""
     path = folder / _FAILED
     return {int(number): str(reason) for number, reason in json.loads(path.read_text())} if path.exists() else {}
 
 
-def keep_reasons(folder: Path, reasons: Mapping[int, str]) -> None:
-    write_atomically(folder / _FAILED, json.dumps(sorted(reasons.items()), ensure_ascii=False))
+def keep_reasons(folder: Path, some: range, reasons: Mapping[int, str]) -> None:
+    """Keep those of some documents beside those of the others."""
+    known = read_reasons(folder)
+    kept = {number: reason for number, reason in known.items() if number not in some} | dict(reasons)
+    if kept != known:
+        write_atomically(folder / _FAILED, json.dumps(sorted(kept.items()), ensure_ascii=False))
 
 
 def failed_documents(reasons: Mapping[int, str], documents: TextStore) -> list[Failure]:

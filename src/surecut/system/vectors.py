@@ -1,4 +1,7 @@
-"""Every document's vector on disk: encoded once, block by block, an interrupted encoding goes on where it was."""
+"""Every document's vector on disk: encoded once, block by block, an interrupted encoding goes on where it was.
+
+Blocks are written at their places in the file as they come, and noted in a list of those that are there.
+"""
 
 import json
 from collections.abc import Callable, Sequence
@@ -10,16 +13,16 @@ import numpy as np
 from surecut.arrays import Array, Float32, Int64
 from surecut.errors import InputError
 from surecut.files import write_atomically
-from surecut.runners import LOCAL, Runner, in_turn
+from surecut.runners import LOCAL, Runner
+from surecut.system.blocks import blocks_of, keep_failed
 from surecut.system.cache import built, digest, intact
-from surecut.system.isolating import Isolated, halves, isolate, keep_reasons, read_reasons, refuse_hopeless
+from surecut.system.isolating import Isolated, halves, isolate, read_reasons
 from surecut.system.models.encoder import BiEncoder
 from surecut.system.texts import TextStore
 from surecut.watching import SILENT, Watch
 
-_FORMAT = 1  # of the file, and of how a text becomes a vector: another one is built anew
-_BLOCK = 512
-_FILE, _SHAPE = "vectors.f32", "shape.json"
+_FORMAT = 2  # of the file, and of how a text becomes a vector: another one is built anew
+_FILE, _SHAPE, _THERE = "vectors.f32", "shape.json", "encoded.txt"
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,28 +96,37 @@ class _Encoding:
 
 
 def _encode(encoder: BiEncoder, documents: TextStore, folder: Path, watch: Watch, runner: Runner) -> None:
-    done = _encoded(folder)
-    reasons = {number: reason for number, reason in read_reasons(folder).items() if number < done}
-    watch.stage("encoding documents", len(documents), done)
-    blocks = [range(start, min(start + _BLOCK, len(documents))) for start in range(done, len(documents), _BLOCK)]
-    with (folder / _FILE).open("r+b" if done else "wb") as file:
-        if done:
-            file.seek(done * _width(folder) * 4)
-            file.truncate()
-        worker = _Encoder(encoder, documents.folder)
-        for block, encoded in zip(blocks, in_turn(runner.infer(worker, blocks)), strict=True):
-            reason = next(iter(encoded.reasons.values()), "")
-            refuse_hopeless(len(encoded.made), block, reason, documents, known=block.start > 0)
-            if block.start == 0:
-                width = next(iter(encoded.made.values())).size
-                _refuse_other_width(encoder, width)
-                write_atomically(folder / _SHAPE, json.dumps({"width": width}))
-            if encoded.reasons:
-                reasons |= encoded.reasons
-                keep_reasons(folder, reasons)
-            file.write(_rows(encoded, block, _width(folder)).tobytes())
-            file.flush()
-            watch.advance(len(block))
+    missing = _missing(folder, len(documents))
+    watch.stage("encoding documents", len(documents), len(documents) - sum(map(len, missing)))
+    for place, encoded in runner.infer(_Encoder(encoder, documents.folder), missing):
+        block = missing[place]
+        keep_failed(folder, block, encoded.reasons, documents)
+        if not (folder / _SHAPE).exists():
+            width = next(iter(encoded.made.values())).size
+            _refuse_other_width(encoder, width)
+            write_atomically(folder / _SHAPE, json.dumps({"width": width}))
+        _write(folder, block, _rows(encoded, block, _width(folder)))
+        watch.advance(len(block))
+
+
+def _write(folder: Path, block: range, rows: Float32) -> None:
+    (folder / _FILE).touch()
+    with (folder / _FILE).open("r+b") as file:
+        file.seek(block.start * rows[0].nbytes)
+        file.write(rows.tobytes())
+    with (folder / _THERE).open("a") as there:
+        there.write(f"\n{_name(block)}")
+
+
+def _missing(folder: Path, count: int) -> list[range]:
+    """Blocks that no earlier run has left."""
+    there = set((folder / _THERE).read_text().splitlines()) if (folder / _THERE).exists() else set()
+    return [block for block in blocks_of(count) if _name(block) not in there]
+
+
+def _name(block: range) -> str:
+    """In the list; the point shows that it was written to its end."""
+    return f"{block.start} {block.stop}."
 
 
 def _rows(encoded: Isolated[Array], block: range, width: int) -> Float32:
@@ -131,14 +143,6 @@ def _refuse_other_width(encoder: BiEncoder, width: int) -> None:
             f"{encoder.query_model} gives vectors of {asked} numbers and {encoder.model} of {width}: query_model and "
             "model do not belong together"
         )
-
-
-def _encoded(folder: Path) -> int:
-    """Whole blocks that an earlier run left."""
-    if not (folder / _SHAPE).exists() or not (folder / _FILE).exists():
-        return 0
-    rows = (folder / _FILE).stat().st_size // (4 * _width(folder))
-    return int(rows // _BLOCK * _BLOCK)
 
 
 def _width(folder: Path) -> int:
