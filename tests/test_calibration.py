@@ -169,6 +169,14 @@ def test_groups_of_binary_losses_are_not_tested_as_binary():
         calibrate(grouped_by(DATA, 4), measure="Success@10", target=at_least(0.4), test="binomial")
 
 
+def test_where_some_data_have_groups_all_have_them():
+    certifying, tuning = DATA.split((0.5, 0.5))
+    for data, tune in ((grouped_by(certifying, 4), tuning), (certifying, grouped_by(tuning, 4))):
+        with pytest.raises(InputError, match="have groups and the"):
+            calibrate(data, tune=tune, fusion="fit")
+    assert calibrate(grouped_by(certifying, 4), tune=tuning.with_groups({}), fusion="fit", target=max_drop(0.5)).tune
+
+
 def test_groups_are_one_unit_each():
     alone = calibrate(grouped_by(DATA, 1), target=max_drop(0.1))
     assert alone.threshold == calibrate(DATA.with_groups({}), target=max_drop(0.1)).threshold

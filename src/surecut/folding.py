@@ -66,6 +66,12 @@ def place_elsewhere(data: Lists, usable: Lists, choices: Choices, share: float) 
 
 def refuse_overlap(data: Lists, tune: Lists) -> None:
     """Queries, and groups of queries, tune or certify, never both."""
+    if (data.groups is None) != (tune.groups is None):
+        with_them, without = ("tuning", "calibration") if data.groups is None else ("calibration", "tuning")
+        raise InputError(
+            f"the {with_them} data have groups and the {without} data have none, so that a group might tune and "
+            "certify: give both theirs (--groups, with_groups, or a column 'group')"
+        )
     for what, here, there in (("query", data.query_ids, tune.query_ids), ("group", data.units, tune.units)):
         both = set(here) & set(there)
         if both:

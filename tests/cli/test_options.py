@@ -187,6 +187,19 @@ def test_a_tuning_table_must_hold_other_queries(surecut, tmp_path):
     assert "is in the tuning data and in the calibration data" in overlap.err
 
 
+@pytest.mark.parametrize("command", ["calibrate", "verify certificate.json", "report certificate.json -o r.html"])
+def test_a_group_does_not_tune_and_certify(surecut, tmp_path, command):
+    left, right = sc.simulate(queries=300, depth=20, seed=2).split((0.5, 0.5))
+    sc.write_table(left, tmp_path / "left")
+    sc.write_table(right, tmp_path / "right")
+    sc.calibrate(left, target=sc.max_drop(0.2)).save(tmp_path / "certificate.json")
+    users = [f"{query}\tuser-{place % 40}" for data in (left, right) for place, query in enumerate(data.query_ids)]
+    (tmp_path / "groups.tsv").write_text("\n".join(users))
+    ended = surecut(*command.split(), "--table", "left", "--tune-table", "right", "--groups", "groups.tsv")
+    assert ended.status == 2
+    assert "group 'user-0' is in the tuning data and in the calibration data (40 are)" in ended.err
+
+
 def test_standard_input_is_read_once_only(surecut, systems):
     runs = systems["calibration"]
     ended = surecut("calibrate", "--retriever", "-", "--reranker", "-", "--qrels", runs.qrels)

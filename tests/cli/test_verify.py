@@ -91,6 +91,10 @@ def test_tables_and_folders_of_run_files(surecut, certificate, systems, tmp_path
         ("calibrate --max-drop 20% --fusion fit --tune-fraction 0.3", "--tune-fraction 0.3"),
         ("calibrate --max-drop 20% --fusion fit --tune-table other", "--tune-table other"),
         ("calibrate --max-drop 20% --groups groups.tsv", "--groups groups.tsv"),
+        (
+            "calibrate --max-drop 20% --groups groups.tsv --fusion fit --tune-table other",
+            "--groups groups.tsv --tune-table other",
+        ),
         ("calibrate --max-drop 1% --max-keep 2", "--max-keep 2"),
         ("calibrate --at-least 0.95 --if-unreachable relax-target", ""),
         ("calibrate --at-least 0.44 --if-unreachable relax-confidence", ""),

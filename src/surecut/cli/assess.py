@@ -69,11 +69,11 @@ def assess(
     json: o.Json = False,
 ) -> None:
     from surecut import assessing
-    from surecut.cli.loading import open_data
+    from surecut.cli.loading import groups_in, open_data
     from surecut.cli.printing import EXIT, err, print_certificate, print_json
     from surecut.cli.watching import watching
 
-    reading = {"depth": depth, "missing_reranker": missing_reranker, "absent": absent, "groups": groups}
+    reading = {"depth": depth, "missing_reranker": missing_reranker, "absent": absent, "groups": groups_in(groups)}
     with watching() as watch:
         data = open_data(retriever, reranker, qrels, table, watch=watch, **reading)  # type: ignore[arg-type]
         watch.stage("assessing")

@@ -50,7 +50,7 @@ def calibrate(
 ) -> None:
     from surecut.calibration import calibrated
     from surecut.choices import resolve
-    from surecut.cli.loading import open_data, run_in
+    from surecut.cli.loading import groups_in, open_data, open_tuning, run_in
     from surecut.cli.printing import EXIT, err, print_census, print_certificate, print_json
     from surecut.cli.watching import watching
     from surecut.counting import census
@@ -81,13 +81,11 @@ def calibrate(
         refuse_unwritable(output)
     resolve(**chosen)  # type: ignore[arg-type]  # a wrong word is refused before anything is read
     runs_on = chosen_runner(runner, address)
-    reading: dict[str, Any] = {"missing_reranker": missing_reranker, "absent": absent, "groups": groups}
+    reading: dict[str, Any] = {"missing_reranker": missing_reranker, "absent": absent, "groups": groups_in(groups)}
     with watching() as watch:
         on: dict[str, Any] = {"depth": depth, "runner": runs_on, "watch": watch}
         data = open_data(retriever, reranker, qrels, table, **reading, **on)
-        tune = None
-        if tune_table is not None:
-            tune = open_data(None, None, None, tune_table, missing_reranker=missing_reranker, **on)
+        tune = open_tuning(tune_table, missing_reranker=missing_reranker, groups=reading["groups"], **on)
         choices = resolve(**chosen, grouped=data.groups is not None)  # type: ignore[arg-type]
         watch.stage("calibrating")
         found = calibrated(choices, data, tune, as_measure(measure))

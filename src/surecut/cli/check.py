@@ -37,7 +37,7 @@ def check(
     from rich.text import Text
 
     from surecut import checking
-    from surecut.cli.loading import load, open_data, refuse_two_pipes
+    from surecut.cli.loading import groups_in, load, open_data, refuse_two_pipes
     from surecut.cli.printing import err, out, print_json
     from surecut.cli.watching import watching
     from surecut.targets import claimed_quantity
@@ -45,7 +45,7 @@ def check(
     refuse_two_pipes(certificate, retriever, reranker, qrels)
     loaded = load(certificate)
     runs_on = chosen_runner(runner, address)
-    reading = {"depth": depth, "missing_reranker": missing_reranker, "absent": absent, "groups": groups}
+    reading = {"depth": depth, "missing_reranker": missing_reranker, "absent": absent, "groups": groups_in(groups)}
     with watching() as watch:
         on = {"runner": runs_on, "watch": watch}
         data = open_data(retriever, reranker, qrels, table, **reading, **on)  # type: ignore[arg-type]

@@ -1,6 +1,6 @@
 """Reading what the data options name, with a sign of life while it takes long."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
@@ -46,7 +46,7 @@ def load_data(
     depth: int | None = None,
     missing_reranker: str = "error",
     absent: str = "skip",
-    groups: str | None = None,
+    groups: Mapping[str, str] | None = None,
 ) -> Candidates:
     """All that run files or a score table hold, in memory."""
     from surecut.cli.watching import watching
@@ -66,7 +66,7 @@ def open_data(
     depth: int | None = None,
     missing_reranker: str = "error",
     absent: str = "skip",
-    groups: str | None = None,
+    groups: Mapping[str, str] | None = None,
     runner: Runner = LOCAL,
     watch: Watch = SILENT,
 ) -> "Candidates | ScoreTable":
@@ -92,15 +92,29 @@ def open_data(
         data = read_trec(str(retriever), reranker, qrels, **options)
     if groups is None:
         return data
-    from surecut.io.groups import read_groups
-
-    named = read_groups(groups)
-    if not any(query in named for query in data.query_ids):
+    if not any(query in groups for query in data.query_ids):
         raise InputError(
-            f"{groups}: names none of the queries of {table or retriever}; lines are 'query group', with the ids of "
+            f"--groups names none of the queries of {table or retriever}; lines are 'query group', with the ids of "
             "the run, and one file is for all data that are read"
         )
-    return data.with_groups(named)
+    return data.with_groups(groups)
+
+
+def open_tuning(
+    table: str | None, *, groups: Mapping[str, str] | None = None, **options: Any
+) -> "Candidates | ScoreTable | None":
+    """The table of other queries to tune on; none of them need be in a group."""
+    if table is None:
+        return None
+    data = open_data(None, None, None, table, **options)
+    return data if groups is None else data.with_groups(groups)
+
+
+def groups_in(path: str | None) -> Mapping[str, str] | None:
+    """What the file that --groups names says, read once for all data."""
+    from surecut.io.groups import read_groups
+
+    return None if path is None else read_groups(path)
 
 
 def run_in(folder: str) -> Path | None:

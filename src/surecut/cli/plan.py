@@ -57,7 +57,7 @@ def plan(
     groups: o.Groups = None,
     json: o.Json = False,
 ) -> None:
-    from surecut.cli.loading import open_data
+    from surecut.cli.loading import groups_in, open_data
     from surecut.cli.printing import err, out, print_json
     from surecut.cli.watching import watching
     from surecut.errors import InputError
@@ -83,7 +83,7 @@ def plan(
 
     from surecut.pilot import outlook
 
-    reading = {"missing_reranker": missing_reranker, "absent": absent, "groups": groups}
+    reading = {"missing_reranker": missing_reranker, "absent": absent, "groups": groups_in(groups)}
     with watching() as watch:
         rows = outlook(
             open_data(retriever, reranker, qrels, table, depth=depth, watch=watch, **reading),  # type: ignore[arg-type]

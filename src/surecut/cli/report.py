@@ -71,7 +71,7 @@ def report(
     ms_per_pair: o.MsPerPair = None,
     json: o.Json = False,
 ) -> None:
-    from surecut.cli.loading import load, load_data, refuse_two_pipes
+    from surecut.cli.loading import groups_in, load, load_data, open_tuning, refuse_two_pipes
     from surecut.cli.printing import err, print_text, this_command
     from surecut.cli.watching import watching
     from surecut.files import refuse_no_folder, refuse_overwriting, refuse_unwritable, write_atomically
@@ -88,11 +88,12 @@ def report(
         refuse_no_folder(figures)
     refuse_two_pipes(certificate, retriever, reranker, qrels)
     loaded = load(certificate)
-    reading: dict[str, Any] = {"missing_reranker": missing_reranker, "absent": absent, "groups": groups}
+    reading: dict[str, Any] = {"missing_reranker": missing_reranker, "absent": absent, "groups": groups_in(groups)}
     data = load_data(retriever, reranker, qrels, table, depth=depth, **reading)
     others = None if held_out is None else load_data(None, None, None, held_out, depth=depth, **reading)
-    tune = None if tune_table is None else load_data(None, None, None, tune_table, depth=depth)
+    tuning: dict[str, Any] = {"missing_reranker": missing_reranker, "groups": reading["groups"]}
     with watching() as watch:
+        tune = open_tuning(tune_table, depth=depth, watch=watch, **tuning)
         found = gather(
             loaded,
             data,

@@ -131,6 +131,7 @@ def trials(
     shown_as: ShownAs = None,
     json: o.Json = False,
 ) -> None:
+    from surecut.cli.loading import groups_in
     from surecut.cli.printing import err, print_census
     from surecut.cli.watching import watching
     from surecut.counting import census
@@ -151,7 +152,12 @@ def trials(
     }
     methods = [named_method(each) for each in method or DEFAULT_METHODS]
     contenders(methods, common, grouped=groups is not None)  # a wrong word is refused before anything is read
-    reading: dict[str, Any] = {"depth": depth, "missing_reranker": missing_reranker, "absent": absent, "groups": groups}
+    reading: dict[str, Any] = {
+        "depth": depth,
+        "missing_reranker": missing_reranker,
+        "absent": absent,
+        "groups": groups_in(groups),
+    }
     given = (retriever, reranker, qrels, table)
     with watching() as watch:
         reading["watch"] = watch

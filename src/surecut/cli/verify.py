@@ -66,20 +66,17 @@ def verify(
     json: o.Json = False,
 ) -> None:
     from surecut import verifying
-    from surecut.cli.loading import load, open_data, refuse_two_pipes
+    from surecut.cli.loading import groups_in, load, open_data, open_tuning, refuse_two_pipes
     from surecut.cli.printing import print_json
     from surecut.cli.watching import watching
 
     refuse_two_pipes(certificate, retriever, reranker, qrels)
     loaded = load(certificate)
-    reading: dict[str, Any] = {"missing_reranker": missing_reranker, "absent": absent, "groups": groups}
+    reading: dict[str, Any] = {"missing_reranker": missing_reranker, "absent": absent, "groups": groups_in(groups)}
     with watching() as watch:
         data = open_data(retriever, reranker, qrels, table, depth=depth, watch=watch, **reading)
-        tune = (
-            None
-            if tune_table is None
-            else open_data(None, None, None, tune_table, depth=depth, missing_reranker=missing_reranker, watch=watch)
-        )
+        tuning: dict[str, Any] = {"missing_reranker": missing_reranker, "groups": reading["groups"]}
+        tune = open_tuning(tune_table, depth=depth, watch=watch, **tuning)
         watch.stage("calibrating again")
         found = verifying.verify(
             loaded,
