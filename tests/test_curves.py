@@ -184,6 +184,15 @@ def test_merged_curves_are_the_mean_of_their_members(seed, units):
         np.testing.assert_allclose(merged.at(threshold), expected, rtol=0, atol=1e-12)
 
 
+def test_many_units_are_as_exact_as_few():
+    """Each is added up by itself: what others add up to costs it no digits."""
+    data = as_candidates(tied_queries(4, count=20))
+    curves = measure_curves(data, as_rule("softmax").keys(data), data.reranker, as_measure("nDCG@5"))
+    alone = curves.merged(np.arange(20) // 2)
+    copies = curves.take(np.tile(np.arange(20), 2_000)).merged(np.arange(40_000) // 2)
+    np.testing.assert_array_equal(copies.values, np.tile(alone.values, 2_000))
+
+
 def test_taken_curves_follow_the_positions_asked_for():
     data = as_candidates(tied_queries(9, count=15))
     keys = as_rule("softmax").keys(data)

@@ -1,11 +1,14 @@
 """Thresholds by how many candidates they keep, against trying every one of them."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from surecut.errors import InputError
+from surecut.kernels.selection import BITS
 from surecut.placement import placed_grid, placed_starts, sampled, thresholds_for_means
 from surecut.reducing import CountKept
 from surecut.rules import GRID_SIZE, KEEP_EVERYTHING, as_rule
@@ -60,6 +63,26 @@ def test_estimates_on_very_many_queries_rest_on_some_of_them_whatever_their_orde
     assert len(some) == 50
     assert set(some.query_ids) == set(other.query_ids)
     assert sampled(data.take(np.arange(50))).query_ids.tolist() == data.query_ids[:50].tolist()
+
+
+def test_counts_of_many_pieces_do_not_pile_up():
+    data, pieces = simulate("dense-electra", queries=30, depth=20, seed=1), 50
+
+    class Many:
+        lengths = np.tile(data.lengths, pieces)
+
+        def map(self, work, scores_only):
+            return (work(data) for _ in range(pieces))
+
+    thresholds_for_means(data, as_rule("score"), [4.0])  # compiled
+    tracemalloc.start()
+    try:
+        found = thresholds_for_means(Many(), as_rule("score"), [4.0])
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert found == thresholds_for_means(data, as_rule("score"), [4.0])
+    assert most < pieces / 5 * 8 * 2**BITS
 
 
 def test_a_grid_needs_queries_that_found_something():

@@ -87,6 +87,8 @@ class Curves:
 
     def merged(self, units: Array) -> "Curves":
         """One curve a unit: the mean over its queries (`units[q]` numbers the unit of query `q`)."""
+        from surecut.kernels.events import running_values
+
         count = int(units.max()) + 1
         sizes = np.bincount(units, minlength=count)
         unit = units[self.owners]
@@ -95,9 +97,7 @@ class Curves:
         start = np.bincount(units, weights=self.start, minlength=count) / sizes
         full = np.bincount(units, weights=self.full, minlength=count) / sizes
         offsets = offsets_of(np.bincount(unit, minlength=count))
-        running = np.concatenate(([0.0], np.cumsum(change)))
-        values = start[unit[order]] + running[1:] - running[offsets[:-1]][unit[order]]
-        return Curves(full, start, offsets, self.keys[order], values)
+        return Curves(full, start, offsets, self.keys[order], running_values(start, change, offsets))
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,5 +1,6 @@
 """What a pilot sample says about the labelled queries a target needs, at several sizes."""
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,10 +20,14 @@ SHARES = (1.0, 0.9, 0.7, 0.5, 0.3, 0.2, 0.1, 0.05, 0.02)
 
 @dataclass(frozen=True)
 class Outlook:
-    """One set size: what it measures in the pilot, and how many queries would certify it (None: none would)."""
+    """One set size: what it measures in the pilot, and how many labelled queries would certify it (None: none would).
+
+    Where groups of queries count as one, so many groups would, with so many queries in them.
+    """
 
     mean_kept: float
     measured: float
+    units: int | None
     queries: int | None
 
 
@@ -53,6 +58,7 @@ def outlook(
     prepared = prepare(folds.calibration, choices, fitted)
     some = sampled(prepared.data)
     rows: list[Outlook] = []
+    queries_a_unit = len(prepared.data) / len(prepared.curves)
     before: int | None = 0  # a walk from the full list must pass every larger set first
     sizes = [share * float(some.lengths.mean()) for share in SHARES]
     for threshold in thresholds_for_means(some, fitted.rule, sizes, choices.min_keep):
@@ -63,5 +69,5 @@ def outlook(
             before = needed
         measured = float(prepared.curves.at(threshold).mean())
         kept = mean_kept(some, fitted.rule, threshold, choices.min_keep, choices.max_keep)
-        rows.append(Outlook(kept, measured, needed))
+        rows.append(Outlook(kept, measured, needed, None if needed is None else math.ceil(needed * queries_a_unit)))
     return rows

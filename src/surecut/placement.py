@@ -6,6 +6,7 @@ the calibration ones.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 
@@ -34,8 +35,7 @@ def thresholds_for_means(
 
     def count(shift: int, prefixes: UInt64) -> Int64:
         pieces = data.map(_CountKeys(rule, min_keep, max_keep, shift, prefixes), scores_only=True)
-        counted: Int64 = np.sum(list(pieces), axis=0)
-        return counted
+        return reduce(np.add, pieces)  # as they come: there may be thousands
 
     return _lowest_thresholds(count, data.lengths, sizes, min_keep, max_keep)
 

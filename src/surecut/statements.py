@@ -114,12 +114,14 @@ def _why(
     advice: Mapping[str, Any] | None,
     calibration: Mapping[str, Any],
 ) -> str:
-    units = calibration["units"]
-    start = f"{units:,} queries do not show with {confidence} confidence that {claim}"
+    units, each = calibration["units"], "queries"
+    if units != calibration["queries"]:
+        each = "groups of queries"
+    start = f"{units:,} {each} do not show with {confidence} confidence that {claim}"
     if advice is None:
         return f"{start}."
     if advice["queries"] is None:
-        needed = "no number of queries would show it at the sizes tried"
+        needed = f"no number of {each} would show it at the sizes tried"
     else:
         needed = (
             f"about {_rounded(advice['queries']):,} would probably do (keeping {advice['mean_kept']:,.0f} on average)"

@@ -175,6 +175,20 @@ def test_groups_make_one_unit_of_near_duplicates(surecut, systems, tmp_path):
     assert facts["units"] == (len(queries) + 1) // 2
 
 
+def test_what_is_planned_in_groups_is_counted_in_groups(surecut, systems, tmp_path):
+    runs = systems["calibration"]
+    queries = sorted({line.split()[0] for line in runs.qrels.read_text().splitlines()})
+    (tmp_path / "groups.tsv").write_text("\n".join(f"{query}\tg{i // 4}" for i, query in enumerate(queries)))
+    command = ["plan", *runs.options, "--max-drop", "30%", "--groups", "groups.tsv"]
+    assert "groups needed  labelled queries in them" in surecut(*command).out
+    rows = [row for row in json.loads(surecut(*command, "--json").out) if row["units"] is not None]
+    assert rows
+    in_each = len(queries) / ((len(queries) + 3) // 4)
+    assert all(row["queries"] == pytest.approx(in_each * row["units"], abs=1) for row in rows)
+    strict = surecut("calibrate", *runs.options, "--max-drop", "0.1%", "--groups", "groups.tsv")
+    assert "groups of queries do not show" in " ".join(strict.err.split()) + " ".join(strict.out.split())
+
+
 def test_a_tuning_table_must_hold_other_queries(surecut, tmp_path):
     left, right = sc.simulate(queries=300, depth=20, seed=2).split((0.5, 0.5))
     sc.write_table(left, tmp_path / "left")

@@ -98,13 +98,13 @@ def plan(
     if json:
         print_json([asdict(row) for row in rows])
     else:
-        shown = Table("mean kept", "measured", "labelled queries needed", box=None, pad_edge=False)
+        grouped = any(row.units != row.queries for row in rows)
+        counted = ("groups needed", "labelled queries in them") if grouped else ("labelled queries needed",)
+        shown = Table("mean kept", "measured", *counted, box=None, pad_edge=False)
         for row in rows:
-            shown.add_row(
-                f"{row.mean_kept:,.1f}",
-                f"{row.measured:.4f}",
-                "none would do" if row.queries is None else f"{row.queries:,}",
-            )
+            counts = (row.units, row.queries) if grouped else (row.queries,)
+            words = ("none would do" if count is None else f"{count:,}" for count in counts)
+            shown.add_row(f"{row.mean_kept:,.1f}", f"{row.measured:.4f}", *words)
         out.print(shown)
     err.print(ANOTHER_LOOK, style="dim", soft_wrap=True)
 

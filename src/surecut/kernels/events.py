@@ -19,6 +19,18 @@ def take_events(keys: Float64, values: Float64, firsts: Int64, offsets: Int64) -
 
 
 @kernel
+def running_values(start: Float64, changes: Float64, offsets: Int64) -> Float64:
+    """The value after each event of a curve that begins at `start`; each curve is added up by itself."""
+    values = np.empty(changes.size)
+    for unit in range(start.size):
+        value = start[unit]
+        for event in range(offsets[unit], offsets[unit + 1]):
+            value += changes[event]
+            values[event] = value
+    return values
+
+
+@kernel
 def step_of(key: float, grid: Float64) -> int:
     """The first grid point above the key, by its place."""
     low, high = 0, grid.size
