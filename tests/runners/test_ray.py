@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 
 import polars as pl
 import pytest
@@ -84,10 +85,27 @@ def test_tasks_come_back_in_the_order_of_the_items(ray):
     assert list(sc.Ray().map(squared, range(40))) == [number * number for number in range(40)]
 
 
-def test_a_generator_that_is_left_leaves_nothing_running(ray):
-    results = sc.Ray().map(squared, range(1000))
+def test_a_generator_that_is_left_leaves_nothing_running(ray, tmp_path):
+    results = sc.Ray().map(Marking(tmp_path), range(100))
     assert next(results) == 0
     results.close()
+    begun = len(list(tmp_path.iterdir()))
+    time.sleep(5 * Marking.seconds)
+    assert len(list(tmp_path.iterdir())) <= begun + 1  # Ray starts none of the others any more
+
+
+class Marking:
+    """Leaves a file when it begins, and takes a while."""
+
+    seconds = 0.5
+
+    def __init__(self, folder):
+        self.folder = folder
+
+    def __call__(self, number):
+        (self.folder / str(number)).touch()
+        time.sleep(self.seconds)
+        return number
 
 
 @pytest.mark.parametrize(

@@ -68,7 +68,9 @@ def stamp_of(path: Path) -> tuple[int, int]:
 def refuse_changed(path: Path, stamp: tuple[int, int], fits: bool = True) -> None:
     """What was read of a file that has changed since does not fit together."""
     if not fits or stamp_of(path) != stamp:
-        raise InputError(f"{path}: was changed while it was read")
+        raise InputError(
+            f"{path}: was changed while it was read, or the nodes have copies that do not agree (in size and time)"
+        )
 
 
 @dataclass(frozen=True, eq=False)

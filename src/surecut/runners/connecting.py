@@ -23,7 +23,7 @@ _WITHOUT_HEAD = 40.0  # seconds; Ray itself ends the process after 60, without a
 _QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_BACKEND_LOG_LEVEL": "fatal"}  # nobody is told, nothing is printed
 _ON_LOOPBACK = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}  # how Ray itself keeps to an address nobody else can reach
 
-_joined: list[str | None] = []  # the address that this process is connected to, if surecut did it
+_joined: dict[str | None, str] = {}  # addresses this process has connected to, with the cluster that it found there
 
 
 def connected(address: str | None) -> Any:
@@ -46,7 +46,7 @@ def connected(address: str | None) -> Any:
             f"no Ray cluster at '{address or 'this machine'}' ({reason}): start one with ray start --head, or "
             "leave the address out"
         ) from None
-    _joined.append(address)
+    _joined[address] = ray.get_runtime_context().gcs_address
     atexit.register(_hold_off_interrupts)  # after Ray's own, so before it: what was done is done
     if address is not None:
         threading.Thread(target=_watch_head, args=(ray,), daemon=True).start()
@@ -134,10 +134,8 @@ def _hold_off_interrupts() -> None:
 
 def _refuse_another(ray: Any, address: str | None) -> None:
     """A process has one Ray; who has connected to one has chosen it."""
-    if address in (None, "auto") or (_joined and _joined[-1] == address):
-        return
     there = ray.get_runtime_context().gcs_address
-    if there != address:
+    if address not in (None, "auto", there) and _joined.get(address) != there:
         raise InputError(f"this process is connected to Ray at '{there}', not at '{address}': ray.shutdown() first")
 
 
