@@ -13,6 +13,7 @@ PAPERS_SIZE = 27
 """Candidates that the paper's certificate keeps of 1,000 for DPR and MonoELECTRA (its Table 3, MS MARCO)."""
 
 RATE = 1_000  # queries a second
+_FOUND_BYTES = 12  # of a candidate: a document's number and a score
 _HOUR, _DAY, _GB, _MILLION = 3_600.0, 86_400.0, 1e9, 1e6
 
 
@@ -105,6 +106,7 @@ def _needed(found: Findings, unit: Unit) -> list[str]:
             f"{vectors:,.0f} GB",
         ],
         [f"searching {QUERIES:,} queries by BM25", f"{search:,.0f}", "-", "the index", "-"],
+        ["what is found, until it is reranked", "-", "-", "-", f"{rows * _FOUND_BYTES / _GB:,.1f} GB"],
         [
             f"reranking {pairs:,} pairs",
             f"{pairs * unit.pair / _HOUR:,.0f} (12 layers, int8)",

@@ -142,11 +142,11 @@ def test_what_ends_its_worker_again_and_again_is_found_and_given_up(ray):
 
 
 def test_queries_are_divided_and_joined_as_if_they_had_never_been():
-    scorer = Scorer(None, None, Queries([f"q{number}" for number in range(8)], [""] * 8), None, None, 5)
-    task = Task(0, 8, 2, 7)
+    scorer = Scorer(None, Queries([f"q{number}" for number in range(8)], [""] * 8), None, None, [])
+    task = Task(range(8), range(2, 7))
     parts = [part for half in scorer.divided(task) for part in scorer.divided(half)]
-    assert [(part.start, part.end) for part in parts] == [(2, 3), (3, 4), (4, 5), (5, 7)]
-    assert {(part.group_start, part.group_end) for part in parts} == {(0, 8)}
+    assert [part.queries for part in parts] == [range(2, 3), range(3, 4), range(4, 5), range(5, 7)]
+    assert {part.group for part in parts} == {range(8)}
     assert scorer.divided(parts[0]) == []
     rows = pl.DataFrame({"query_id": ["q3"], "doc_id": ["d"], "retriever": [1.0], "reranker": [2.0]})
     sound = Scored(rows.cast({"retriever": pl.Float32}), [], 3)

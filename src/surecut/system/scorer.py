@@ -1,6 +1,6 @@
-"""A two-stage system at work on blocks of queries, wherever it runs."""
+"""The second stage: blocks of queries with what was found for them, reranked wherever that is."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -11,30 +11,23 @@ import polars as pl
 from surecut.arrays import Float64, Int64
 from surecut.errors import Unscorable
 from surecut.system.collection import Queries
-from surecut.system.isolating import Failure, halves, isolate
+from surecut.system.isolating import Failure, halves, isolate, spread
 from surecut.system.rerankers import Reranker
-from surecut.system.retrievers import Retriever, take_up
+from surecut.system.searching import Found
 from surecut.system.texts import TextStore
 from surecut.system.topk import Hits
 
 _GROUPS_HELD = 2
 _COLUMNS = {"query_id": pl.String, "doc_id": pl.String, "retriever": pl.Float32, "reranker": pl.Float64}
-_OTHERS = 16  # queries that are tried where nothing of a block can be scored
-_FEW = 4  # of their candidates
+_FEW = 4  # candidates of a query that is tried
 
 
 @dataclass(frozen=True)
 class Task:
-    """Queries to score, `start` to `end` of all, and the group around them that is searched together.
+    """Queries to score, by their numbers, and the group that they were searched for in."""
 
-    What a retriever finds may depend, in the last bits, on the queries it is asked for together, so the group is the
-    same whoever scores a part of it.
-    """
-
-    group_start: int
-    group_end: int
-    start: int
-    end: int
+    group: range
+    queries: range
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,23 +41,21 @@ class Scored:
 
 @dataclass(frozen=True)
 class Scorer:
-    """Everything a worker needs to become one: called, it loads the index and the models."""
+    """Everything a worker needs to become one: called, it loads the models."""
 
-    retriever: Retriever
     reranker: Reranker
     queries: Queries
     documents: Path
-    index: Path
-    depth: int
+    found: Path
+    groups: Sequence[range]  # those that were searched for
 
     def __call__(self) -> "Scoring":
         documents = TextStore(self.documents)
-        take_up(self.retriever, self.index, documents)
         self.reranker.load(documents)
-        return Scoring(self.retriever, self.reranker, self.queries, documents, self.depth)
+        return Scoring(self.reranker, self.queries, documents, self.found, self.groups)
 
     def divided(self, task: Task) -> list[Task]:
-        return [replace(task, start=part.start, end=part.stop) for part in halves(range(task.start, task.end))]
+        return [replace(task, queries=part) for part in halves(task.queries)]
 
     def joined(self, made: Sequence[Scored]) -> Scored:
         failures = [failure for each in made for failure in each.failures]
@@ -72,63 +63,59 @@ class Scorer:
 
     def given_up(self, task: Task, reason: str) -> Scored:
         """No candidates for its query."""
-        failures = [Failure(query, None, reason) for query in self.queries.ids[task.start : task.end]]
+        failures = [Failure(self.queries.ids[number], None, reason) for number in task.queries]
         return Scored(pl.DataFrame(schema=_COLUMNS), failures, 0)
 
 
 class Scoring:
-    """Both stages, ready."""
+    """The reranker, ready."""
 
     def __init__(
-        self, retriever: Retriever, reranker: Reranker, queries: Queries, documents: TextStore, depth: int
+        self, reranker: Reranker, queries: Queries, documents: TextStore, found: Path, groups: Sequence[range]
     ) -> None:
-        self._retriever, self._reranker, self._queries = retriever, reranker, queries
-        self._documents, self._depth = documents, depth
-        self._searched = lru_cache(_GROUPS_HELD)(self._search)
-        self._sound = 0  # a query, of a block that was scored last
+        self._reranker, self._queries, self._documents = reranker, queries, documents
+        self._groups = groups
+        self._found = lru_cache(_GROUPS_HELD)(lambda group: Found.load(found, group))
+        self._sound: Task | None = None  # a block that was scored last
 
     def __call__(self, task: Task) -> Scored:
-        hits, unsearched = self._searched(task.group_start, task.group_end)
-        queries = self._queries[task.start : task.end]
-        found = hits[task.start - task.group_start : task.end - task.group_start]
+        found, queries = self._found(task.group), self._queries[task.queries.start : task.queries.stop]
+        hits = [self._hits(task.group, number) for number in task.queries]
         before = self._reranker.cut
-        scores, unscored = self._rerank(queries, found)
-        failures = [each for each in unsearched if each.query_id in queries.ids] + unscored
+        scores, unscored = self._rerank(queries, hits)
+        unsearched = [
+            Failure(self._queries.ids[number], None, found.reasons[number])
+            for number in task.queries
+            if number in found.reasons
+        ]
         if not np.isnan(scores).all():
-            self._sound = task.start
-        elif failures:
-            self._refuse_hopeless(failures[0].reason)
-        return Scored(self._rows(queries, found, scores), failures, self._reranker.cut - before)
+            self._sound = task
+        elif unscored:
+            self._refuse_hopeless(unscored[0].reason)
+        return Scored(self._rows(queries, hits, scores), unsearched + unscored, self._reranker.cut - before)
 
     def _refuse_hopeless(self, reason: str) -> None:
-        """Where nothing of a block can be scored, its texts are to blame only if others still go through.
-
-        A model, a device or a disk that has gone leaves no failures behind: the next run scores all that again.
-        """
-        spread = np.linspace(0, len(self._queries) - 1, _OTHERS).astype(int).tolist()
+        """Where nothing of a block can be scored, others are tried."""
         before = self._reranker.cut
-        if not any(self._goes_through(place) for place in dict.fromkeys((self._sound, *spread))):
+        if not any(self._goes_through(group, number) for group, number in self._others()):
             raise Unscorable(f"nothing can be scored any more: {reason}")
         self._reranker.cut = before
 
-    def _goes_through(self, place: int) -> bool:
-        hits, _ = self._search(place, place + 1)
-        first = [Hits(each.documents[:_FEW], each.scores[:_FEW]) for each in hits]
-        scores, _ = self._rerank(self._queries[place : place + 1], first)
+    def _others(self) -> Iterator[tuple[range, int]]:
+        """Queries with the groups that they are in."""
+        if self._sound is not None:
+            yield self._sound.group, self._sound.queries.start
+        searched = [(group, number) for group in self._groups for number in group]
+        yield from (searched[place] for place in spread(len(searched)))
+
+    def _goes_through(self, group: range, number: int) -> bool:
+        hits = self._hits(group, number)
+        first = Hits(hits.documents[:_FEW], hits.scores[:_FEW])
+        scores, _ = self._rerank(self._queries[number : number + 1], [first])
         return not np.isnan(scores).all()
 
-    def _search(self, start: int, end: int) -> tuple[list[Hits], list[Failure]]:
-        """The candidates of each query of a group; a query that the retriever fails on has none."""
-        group = self._queries[start:end]
-
-        def search(places: Int64) -> list[Hits]:
-            asked = Queries([group.ids[place] for place in places], [group.texts[place] for place in places])
-            return self._retriever.search(asked, self._depth)
-
-        found = isolate(search, len(group))
-        nothing = Hits(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.float32))
-        failures = [Failure(group.ids[place], None, reason) for place, reason in sorted(found.reasons.items())]
-        return [found.made.get(place, nothing) for place in range(len(group))], failures
+    def _hits(self, group: range, number: int) -> Hits:
+        return self._found(group).hits[number - group.start]
 
     def _rerank(self, queries: Queries, hits: Sequence[Hits]) -> tuple[Float64, list[Failure]]:
         """A score for each candidate, one after the other; nan for a pair that the reranker fails on."""

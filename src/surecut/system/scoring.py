@@ -1,6 +1,7 @@
 """From a recipe to a score table: retrieve, rerank, write block by block, report."""
 
-from collections.abc import Iterator, Sequence
+import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from surecut.system.recipe import Recipe, read_recipe
 from surecut.system.retrievers import indexed
 from surecut.system.runs import RunFile
 from surecut.system.scorer import Scorer, Task
+from surecut.system.searching import Searcher, search_groups
 from surecut.system.texts import TextStore
 from surecut.version import __version__
 from surecut.watching import SILENT, Watch
@@ -68,12 +70,14 @@ def _score(recipe: Recipe, folder: Path, watch: Watch, runner: Runner) -> Report
     plan = _plan(recipe, queries, documents)
     table = GrowingTable(folder, plan, len(queries), recipe.depth, recipe.reranker.pairs_per_block)
     table.open()
+    found = cache_folder().resolve() / "found" / digest(str(folder.resolve()), plan)
     cut = 0
     if not table.finished:
-        cut = _fill(table, recipe, queries, documents, watch, runner)
+        cut = _fill(table, recipe, queries, documents, found, watch, runner)
     if not table.finished or _described_otherwise(table, recipe, queries):
         _finish(table, recipe, queries, documents)
     table.tidy()
+    shutil.rmtree(found, ignore_errors=True)
     return Report(recipe.reranker.notes(cut), table.failures())
 
 
@@ -106,18 +110,31 @@ def _plan(recipe: Recipe, queries: Queries, documents: TextStore) -> dict[str, A
 
 
 def _fill(
-    table: GrowingTable, recipe: Recipe, queries: Queries, documents: TextStore, watch: Watch, runner: Runner
+    table: GrowingTable,
+    recipe: Recipe,
+    queries: Queries,
+    documents: TextStore,
+    found: Path,
+    watch: Watch,
+    runner: Runner,
 ) -> int:
-    """Score what is missing; returned is how many documents had to be cut."""
+    """Score what is missing; returned is how many documents had to be cut.
+
+    What the retriever finds is kept in the folder `found`, from which workers take what they rerank.
+    """
     missing, cut = table.missing(), 0
     if missing:
         runner.start(watch)
         index = indexed(recipe.retriever, documents, watch, runner)
         table.keep_documents(recipe.retriever.failures(documents, index))
         recipe.reranker.prepare(documents, watch, runner)
+        tasks = _tasks(table, missing)
+        groups = list(dict.fromkeys(task.group for task in tasks))
+        searcher = Searcher(recipe.retriever, queries, documents.folder, index, recipe.depth)
+        search_groups(searcher, groups, found, watch, runner)
         watch.stage("scoring queries", len(queries), len(queries) - sum(block.end - block.start for block in missing))
-        scorer = Scorer(recipe.retriever, recipe.reranker, queries, documents.folder, index, recipe.depth)
-        for place, scored in runner.infer(scorer, list(_tasks(table, missing))):
+        scorer = Scorer(recipe.reranker, queries, documents.folder, found, groups)
+        for place, scored in runner.infer(scorer, tasks):
             table.write(missing[place], scored.rows, scored.failures)
             cut += scored.cut
             watch.advance(missing[place].end - missing[place].start, scored.rows.height)
@@ -125,12 +142,12 @@ def _fill(
     return cut
 
 
-def _tasks(table: GrowingTable, missing: Sequence[Block]) -> Iterator[Task]:
-    wanted = set(missing)
-    for blocks in table.searched_together():
-        for block in blocks:
-            if block in wanted:
-                yield Task(blocks[0].start, blocks[-1].end, block.start, block.end)
+def _tasks(table: GrowingTable, missing: Sequence[Block]) -> list[Task]:
+    """Blocks with the group that each is searched for in."""
+    groups = {
+        block.number: range(blocks[0].start, blocks[-1].end) for blocks in table.searched_together() for block in blocks
+    }
+    return [Task(groups[block.number], range(block.start, block.end)) for block in missing]
 
 
 def _described_otherwise(table: GrowingTable, recipe: Recipe, queries: Queries) -> bool:
