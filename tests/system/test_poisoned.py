@@ -1,5 +1,6 @@
 """Texts that models fail on: named by id, and the table is made all the same."""
 
+import dataclasses
 import json
 
 import numpy as np
@@ -134,7 +135,66 @@ def test_documents_without_a_vector_have_no_score_by_it(recipe, models, tmp_path
     lost = rows.filter(pl.col("reranker").is_null())
     assert set(lost["doc_id"]) == set(DOCUMENTS)
     assert len(report.failures) == lost.height
-    assert report.failures[0].reason == "the document could not be encoded"
+    assert "the document could not be encoded" in report.failures[0].reason
+
+
+def raising(text):
+    raise ZeroDivisionError(f"nothing to divide {text!r} by")
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        (raising, r"ZeroDivisionError: nothing to divide 'd17' by"),
+        (lambda _: "high", "ValueError: could not convert string to float: 'high'"),
+        (lambda _: [1.0, 2.0], "gave 2 scores for lists of 1 candidates"),
+        (lambda _: np.inf, "the reranker gave no number"),
+        (lambda _: np.nan, "the reranker gave no number"),
+    ],
+)
+def test_what_a_reranker_of_ones_own_fails_on_is_named(recipe, tmp_path, given, reason):
+    """It knows a document by its id, and does something odd with one of them."""
+    mine = Odd("d17", given)
+    report = score(dataclasses.replace(read_recipe(recipe()), reranker=mine), tmp_path / "t")
+    assert {each.doc_id for each in report.failures} == {"d17"}
+    assert all(reason in each.reason for each in report.failures)
+    rows = rows_of(tmp_path / "t")
+    assert set(rows.filter(pl.col("reranker").is_null())["doc_id"]) == {"d17"}
+
+
+def test_a_reranker_of_ones_own_that_never_gives_as_many_scores_ends_the_job(recipe, tmp_path):
+    mine = Odd("d17", lambda _: 1.0)
+    mine.rerank = lambda queries, hits, documents: [np.zeros(each.documents.size + 1) for each in hits]
+    with pytest.raises(sc.InputError, match=r"can be scored any more: the reranker gave .* scores for lists of"):
+        score(dataclasses.replace(read_recipe(recipe()), reranker=mine), tmp_path / "t")
+
+
+class Odd:
+    """A reranker by the length of a document's text."""
+
+    pairs_per_block, cut, fingerprint = 160, 0, "odd"
+
+    def __init__(self, bad, given):
+        self._bad, self._given = bad, given
+
+    def refuse_queries(self, queries):
+        pass
+
+    def prepare(self, documents, watch, runner):
+        pass
+
+    def load(self, documents):
+        pass
+
+    def notes(self, cut):
+        return []
+
+    def rerank(self, queries, hits, documents):
+        return [[self._score(documents, number) for number in each.documents.tolist()] for each in hits]
+
+    def _score(self, documents, number):
+        name = documents.ids[number]
+        return self._given(name) if name == self._bad else float(len(documents.texts.take([number])[0]))
 
 
 def test_a_query_that_cannot_be_encoded_has_no_candidates(recipe, models, beir, tmp_path):

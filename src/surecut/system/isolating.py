@@ -1,7 +1,8 @@
 """Which of many texts makes a model fail: the others are scored, and it is reported by its id."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Generic, TypeVar
@@ -9,7 +10,7 @@ from typing import Generic, TypeVar
 import numpy as np
 
 from surecut.arrays import Int64
-from surecut.errors import Unscorable
+from surecut.errors import InputError, Unscorable
 from surecut.files import write_atomically
 from surecut.system.texts import TextStore
 
@@ -65,6 +66,17 @@ def isolate(compute: Callable[[Int64], Sequence[T]], count: int) -> Isolated[T]:
             else:
                 waiting += np.array_split(places, 2)[::-1]
     return Isolated(made, reasons)
+
+
+@contextmanager
+def blamed_on_texts() -> Iterator[None]:
+    """Whatever a stage raises is about what it was given; not so refusals, and what the system says."""
+    try:
+        yield
+    except (InputError, OSError):
+        raise
+    except Exception as error:
+        raise Unscorable(f"{type(error).__name__}: {error}") from error
 
 
 def halves(places: range) -> list[range]:

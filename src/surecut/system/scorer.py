@@ -11,7 +11,7 @@ import polars as pl
 from surecut.arrays import Float64, Int64
 from surecut.errors import Unscorable
 from surecut.system.collection import Queries
-from surecut.system.isolating import Failure, halves, isolate, spread
+from surecut.system.isolating import Failure, blamed_on_texts, halves, isolate, spread
 from surecut.system.rerankers import Reranker
 from surecut.system.searching import Found
 from surecut.system.texts import TextStore
@@ -19,6 +19,7 @@ from surecut.system.topk import Hits
 
 _GROUPS_HELD = 2
 _COLUMNS = {"query_id": pl.String, "doc_id": pl.String, "retriever": pl.Float32, "reranker": pl.Float64}
+_UNKNOWN = "the reranker gave no number: the document could not be encoded, or is unknown to it"
 _FEW = 4  # candidates of a query that is tried
 
 
@@ -128,18 +129,30 @@ class Scoring:
             documents = np.split(numbers[pairs], parts[1:])
             some = Queries([queries.ids[q] for q in asked], [queries.texts[q] for q in asked])
             listed = [Hits(each, np.zeros(each.size, dtype=np.float32)) for each in documents]
-            scores: list[float] = np.concatenate(self._reranker.rerank(some, listed, self._documents)).tolist()
-            return scores
+            return self._scores(some, listed)
 
         found = isolate(rerank, owners.size)
         scores = np.full(owners.size, np.nan)
         scores[list(found.made)] = list(found.made.values())
-        unknown = dict.fromkeys(np.flatnonzero(np.isnan(scores)).tolist(), "the document could not be encoded")
+        unknown = dict.fromkeys(np.flatnonzero(np.isnan(scores)).tolist(), _UNKNOWN)
         failures = [
             Failure(queries.ids[owners[pair]], self._documents.ids[int(numbers[pair])], reason)
             for pair, reason in sorted({**unknown, **found.reasons}.items())
         ]
         return scores, failures
+
+    def _scores(self, queries: Queries, hits: Sequence[Hits]) -> list[float]:
+        """What the reranker gives, once it is clear that it is a number for each candidate; nan where it is none."""
+        with blamed_on_texts():
+            given = self._reranker.rerank(queries, hits, self._documents)
+            scores = [np.asarray(each, dtype=np.float64) for each in given]
+        if [each.shape for each in scores] != [each.documents.shape for each in hits]:
+            sizes = ", ".join(str(each.documents.size) for each in hits[:_FEW])
+            got = ", ".join(str(each.size) for each in scores[:_FEW])
+            raise Unscorable(f"the reranker gave {got} scores for lists of {sizes} candidates")
+        every = np.concatenate(scores)
+        finite: list[float] = np.where(np.isfinite(every), every, np.nan).tolist()
+        return finite
 
     def _rows(self, queries: Queries, hits: Sequence[Hits], scores: Float64) -> pl.DataFrame:
         owners = np.repeat(np.arange(len(hits)), [each.documents.size for each in hits])

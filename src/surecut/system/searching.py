@@ -19,7 +19,7 @@ from surecut.files import write_atomically
 from surecut.runners import LOCAL, Runner
 from surecut.system.cache import intact
 from surecut.system.collection import Queries
-from surecut.system.isolating import halves, isolate, spread
+from surecut.system.isolating import blamed_on_texts, halves, isolate, spread
 from surecut.system.retrievers import Retriever, take_up
 from surecut.system.texts import TextStore
 from surecut.system.topk import Hits
@@ -91,7 +91,8 @@ class Searcher:
         def search(places: Int64) -> list[Hits]:
             numbers = (places + group.start).tolist()
             asked = Queries([self.queries.ids[n] for n in numbers], [self.queries.texts[n] for n in numbers])
-            return self.retriever.search(asked, self.depth)
+            with blamed_on_texts():
+                return self.retriever.search(asked, self.depth)
 
         found = isolate(search, len(group)).moved(group.start)
         if not found.made and not any(self._goes_through(number) for number in spread(len(self.queries))):
@@ -100,7 +101,8 @@ class Searcher:
 
     def _goes_through(self, number: int) -> bool:
         try:
-            self.retriever.search(self.queries[number : number + 1], 1)
+            with blamed_on_texts():
+                self.retriever.search(self.queries[number : number + 1], 1)
         except Unscorable:
             return False
         return True
