@@ -106,7 +106,7 @@ def _needed(found: Findings, unit: Unit) -> list[str]:
             f"{vectors:,.0f} GB",
         ],
         [f"searching {QUERIES:,} queries by BM25", f"{search:,.0f}", "-", "the index", "-"],
-        ["what is found, until it is reranked", "-", "-", "-", f"{rows * _FOUND_BYTES / _GB:,.1f} GB"],
+        ["what is found, until it is reranked (at most)", "-", "-", "-", f"{rows * _FOUND_BYTES / _GB:,.1f} GB"],
         [
             f"reranking {pairs:,} pairs",
             f"{pairs * unit.pair / _HOUR:,.0f} (12 layers, int8)",

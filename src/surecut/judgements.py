@@ -68,7 +68,8 @@ def refuse_odd_grades(queries: pl.Series, grades: pl.Series, documents: pl.Serie
         row = int(odd.arg_max() or 0)
         document = "" if documents is None else f", document '{documents[row]}'"
         raise InputError(
-            f"query '{queries[row]}'{document}: the grade '{grades[row]}' is not a whole number of 32 bits"
+            f"query '{queries[row]}'{document}: the grade '{grades[row]}' is not a whole number of 32 bits (leave it "
+            "empty, or out, where nobody judged)"
         )
     return whole
 

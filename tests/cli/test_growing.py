@@ -47,8 +47,11 @@ def test_pairs_that_failed_are_printed_by_id_with_what_to_do(surecut, poisoned):
     assert ended.status == 0
     failed = [line for line in ended.err.splitlines() if line.startswith("failed: query 'q")]
     assert len(failed) == 20
+    assert len({line.split("'")[1] for line in failed}) == 20  # a query each
+    assert " other documents)" in failed[0]
     assert all("gave a score that is not a number" in line for line in failed)
-    assert "others, in the table's *.failed.json" in ended.err
+    assert "all of them are in the table's *.failed.json" in ended.err
+    assert "Next: surecut calibrate --table new --missing-reranker lowest -o cert.json" in ended.out
     assert "calibrate with --missing-reranker lowest" in ended.err
     refused = surecut("calibrate", "--table", "new", "--max-drop", "50%")
     assert refused.status == 2

@@ -1,4 +1,4 @@
-"""Ctrl-C ends a command with status 130 and one line, whatever it was at."""
+"""Ctrl-C ends a command with status 130 and one line, SIGTERM with 143 and one, whatever it was at."""
 
 import signal
 import subprocess
@@ -47,6 +47,23 @@ def test_status_is_130_whatever_is_interrupted(tmp_path, work):
     (tmp_path / "interrupted.py").write_text("\n".join(lines))
     ended = subprocess.run([sys.executable, "-m", "interrupted"], cwd=tmp_path, capture_output=True, text=True)
     assert (ended.returncode, ended.stderr) == (130, "surecut: interrupted\n")
+
+
+TERMINATED = """
+    import atexit
+    atexit.register(print, "tidied up")
+
+    def work():
+        signal.raise_signal(signal.SIGTERM)
+        time.sleep(10)
+"""
+
+
+def test_what_is_terminated_tidies_up_and_says_so(tmp_path):
+    lines = ["import signal, time", "from surecut import cli", textwrap.dedent(TERMINATED), "cli._run = work"]
+    (tmp_path / "terminated.py").write_text("\n".join([*lines, "cli.main()"]))
+    ended = subprocess.run([sys.executable, "-m", "terminated"], cwd=tmp_path, capture_output=True, text=True)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (143, "tidied up\n", "surecut: terminated\n")
 
 
 def test_an_interrupt_waits_until_somebody_would_hear_of_it(handler):

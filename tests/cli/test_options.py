@@ -189,6 +189,16 @@ def test_what_is_planned_in_groups_is_counted_in_groups(surecut, systems, tmp_pa
     assert "groups of queries do not show" in " ".join(strict.err.split()) + " ".join(strict.out.split())
 
 
+def test_groups_are_given_once(surecut, tmp_path):
+    data = sc.simulate(queries=60, depth=5, seed=2)
+    groups = {query: f"user-{place % 30}" for place, query in enumerate(data.query_ids)}
+    sc.write_table(data.with_groups(groups), tmp_path / "table")
+    (tmp_path / "groups.tsv").write_text("\n".join(f"{query}\t{group}" for query, group in groups.items()))
+    ended = surecut("calibrate", "--table", "table", "--groups", "groups.tsv")
+    assert ended.status == 2
+    assert "table: has a column 'group', and --groups is given too" in ended.err
+
+
 def test_a_tuning_table_must_hold_other_queries(surecut, tmp_path):
     left, right = sc.simulate(queries=300, depth=20, seed=2).split((0.5, 0.5))
     sc.write_table(left, tmp_path / "left")

@@ -301,8 +301,9 @@ def test_diff_as_a_gate_ends_with_1_at_a_setback(calibrated, surecut, certificat
 
 def test_plan_from_pilot_data_and_from_moments(surecut, systems):
     rows = json.loads(surecut("plan", *systems["calibration"].options, "--max-drop", "20%", "--json").out)
-    assert all(set(row) == {"mean_kept", "measured", "queries"} for row in rows)
+    assert all(set(row) == {"mean_kept", "measured", "units", "queries"} for row in rows)
     assert any(row["queries"] for row in rows)
+    assert all(row["queries"] == row["units"] for row in rows)
     moments = surecut("plan", "--at-least", "0.38", "--mean", "0.41", "--sd", "0.44")
     assert moments.status == 0
     needed = json.loads(surecut("plan", "--at-least", "0.38", "--mean", "0.41", "--sd", "0.44", "--json").out)

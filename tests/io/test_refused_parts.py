@@ -86,6 +86,28 @@ def test_files_that_are_no_parts_are_refused_unless_they_are_hidden(made, name, 
             sc.scan_table(folder)
 
 
+def test_parts_in_a_folder_of_their_own_are_refused(made):
+    folder = made()
+    deeper = folder / "candidates" / "day=1"
+    deeper.mkdir()
+    (folder / "candidates" / "part-00001.parquet").rename(deeper / "part-00009.parquet")
+    with pytest.raises(sc.InputError, match=r"day=1/part-00009\.parquet: parts of a score table lie side by side"):
+        sc.scan_table(folder)
+
+
+def test_the_folder_of_the_parts_is_not_the_table(made):
+    with pytest.raises(sc.InputError, match="holds the parts of a score table: name the folder that this one is in"):
+        sc.scan_table(made() / "candidates")
+
+
+def test_judgements_stand_in_one_place(made):
+    folder = made(qrels={"query_id": ["q0"], "doc_id": ["a"], "relevance": [1]})
+    for path in (folder / "candidates").iterdir():
+        path.write_bytes(as_parquet(pl.read_parquet(path).with_columns(relevance=pl.lit(1))))
+    with pytest.raises(sc.InputError, match=r"judgements are in qrels\.parquet, and in the column 'relevance' of"):
+        sc.scan_table(folder)
+
+
 @pytest.mark.parametrize("parts", [3, "two", -1])
 def test_another_number_of_parts_than_declared_is_refused(made, parts):
     folder = made()

@@ -2,9 +2,11 @@
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
+from types import SimpleNamespace
 
 import polars as pl
 import pytest
@@ -12,6 +14,7 @@ import pytest
 import surecut as sc
 from surecut.errors import EvaluatorsDisagree
 from surecut.io.table import write_table
+from surecut.runners import connecting
 from surecut.runners.attempts import WHY
 from surecut.system.collection import Queries
 from surecut.system.isolating import Isolated
@@ -197,6 +200,22 @@ def test_very_many_items_are_done_in_rounds(ray, monkeypatch):
 
 def test_it_listens_where_nobody_else_can_reach_it(ray):
     assert {node["NodeManagerAddress"] for node in ray.nodes()} == {"127.0.0.1"}
+
+
+def test_a_head_that_answers_but_does_not_take_us_in_is_not_said_to_be_absent(monkeypatch):
+    """Of another version, or it asks for a token."""
+
+    def refusing(*_, **__):
+        raise ConnectionError("Failed to connect to Ray cluster")
+
+    there = SimpleNamespace(is_initialized=lambda: False, init=refusing)
+    monkeypatch.setattr(connecting, "needed", lambda *_: there)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = f"127.0.0.1:{server.getsockname()[1]}"
+        with pytest.raises(sc.InputError, match=r"does not take this process .*Failed to connect.*the same token"):
+            connecting.connected(address)
+    with pytest.raises(sc.InputError, match=r"no Ray cluster at .* start one with ray start --head"):
+        connecting.connected(address)
 
 
 def test_a_process_has_one_cluster(ray):

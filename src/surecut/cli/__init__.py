@@ -3,9 +3,9 @@
 import sys
 from collections.abc import Sequence
 
-from surecut.cli.interrupts import interrupt_cleanly
+from surecut.cli.interrupts import interrupt_cleanly, stopped_by
 
-INTERRUPTED = 130
+_TYPERS_INTERRUPTED = 130
 
 
 def main() -> None:
@@ -14,7 +14,7 @@ def main() -> None:
     try:
         sys.exit(_run())
     except KeyboardInterrupt:
-        _stop("interrupted", INTERRUPTED)
+        _stop(*stopped_by())
 
 
 def _run() -> int:
@@ -28,7 +28,7 @@ def _run() -> int:
     try:
         status = app(sys.argv[1:] or ["--help"], standalone_mode=False)
     except typer.Abort:
-        _stop("interrupted", INTERRUPTED)
+        _stop(*stopped_by())
     except typer.TyperException as error:
         if not error.format_message().strip():  # a group without a verb has shown its help
             return 2
@@ -45,8 +45,8 @@ def _run() -> int:
     except OSError as error:
         forget(sys.stdout)
         _stop(f"{error.filename or 'standard output'}: {error.strerror or error}", 2)
-    if status == INTERRUPTED:  # how typer reports Ctrl-C
-        _stop("interrupted", INTERRUPTED)
+    if status == _TYPERS_INTERRUPTED:  # how typer reports Ctrl-C
+        _stop(*stopped_by())
     return status if isinstance(status, int) else 0
 
 

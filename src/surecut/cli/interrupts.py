@@ -1,4 +1,4 @@
-"""Ctrl-C, at a moment when an exception comes up to whoever waits for it."""
+"""Ctrl-C and SIGTERM, at a moment when an exception comes up to whoever waits for it."""
 
 import signal
 import threading
@@ -16,10 +16,20 @@ class Interrupted(KeyboardInterrupt):
     `exec`, as when a dataclass is being made."""
 
 
+_WORDS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
+_came = [signal.SIGINT]  # the last one is what it ends by
+
+
 def interrupt_cleanly() -> None:
-    """Raise on Ctrl-C as Python does, but not where that would be lost."""
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # else somebody wants it otherwise
-        signal.signal(signal.SIGINT, _interrupted)
+    """Raise on Ctrl-C as Python does, but not where that would be lost; and on SIGTERM, to leave things tidy."""
+    for number, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGTERM, signal.SIG_DFL)):
+        if signal.getsignal(number) is usual:  # else somebody wants it otherwise
+            signal.signal(number, _interrupted)
+
+
+def stopped_by() -> tuple[str, int]:
+    """What stopped the process, in a word and as the exit status that says so."""
+    return _WORDS[_came[-1]], 128 + _came[-1]
 
 
 def _interrupted(number: int, frame: FrameType | None) -> None:
@@ -30,6 +40,7 @@ def _interrupted(number: int, frame: FrameType | None) -> None:
             again.start()
             return
         frame = frame.f_back
+    _came.append(signal.Signals(number))
     raise Interrupted
 
 

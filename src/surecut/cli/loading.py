@@ -82,7 +82,10 @@ def open_data(
     data: Candidates | ScoreTable
     if table is not None:
         if reranker or qrels:
-            raise InputError("--table brings its own reranker scores and judgements")
+            raise InputError(
+                "--table brings its own reranker scores (the column 'reranker') and judgements (qrels.parquet in its "
+                "folder, with query_id, doc_id and relevance): put them there"
+            )
         data = _open_folder(table, options, runner, watch)
     else:
         refuse_two_pipes(retriever, reranker, qrels)
@@ -92,6 +95,8 @@ def open_data(
         data = read_trec(str(retriever), reranker, qrels, **options)
     if groups is None:
         return data
+    if data.groups is not None:
+        raise InputError(f"{table}: has a column 'group', and --groups is given too: give one of them")
     if not any(query in groups for query in data.query_ids):
         raise InputError(
             f"--groups names none of the queries of {table or retriever}; lines are 'query group', with the ids of "
@@ -107,7 +112,7 @@ def open_tuning(
     if table is None:
         return None
     data = open_data(None, None, None, table, **options)
-    return data if groups is None else data.with_groups(groups)
+    return data if groups is None or data.groups is not None else data.with_groups(groups)
 
 
 def groups_in(path: str | None) -> Mapping[str, str] | None:

@@ -39,8 +39,9 @@ Table = Annotated[
     typer.Option(
         "--table",
         metavar="DIR",
-        help="A score table instead of run files (example:NAME is one that ships), or a folder with retriever.run, "
-        "reranker.run and qrels.txt.",
+        help="A score table instead of run files (example:NAME is one that ships): a folder of "
+        "candidates/part-*.parquet (query_id, doc_id, retriever, reranker) and qrels.parquet (query_id, doc_id, "
+        "relevance). Or a folder with retriever.run, reranker.run and qrels.txt.",
         rich_help_panel=DATA,
     ),
 ]

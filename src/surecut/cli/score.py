@@ -1,6 +1,7 @@
 """surecut score"""
 
 from collections.abc import Sequence
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -21,7 +22,7 @@ Stopped in the middle, the same command goes on where it was.
 On a cluster: surecut score recipe.toml -o scores/mine --runner ray --address auto
 """
 
-_SHOWN = 20  # failures that are printed
+_SHOWN = 20  # queries with what failed, or reasons why documents did, that are printed
 
 
 def score(
@@ -70,7 +71,8 @@ def score(
     else:
         err.print(f"no measure is reported: fewer than {FEWEST} judged queries, or nothing relevant", style="dim")
         target = " --agreement 0.95@10"
-    out.print(f"Next: surecut calibrate --table {escape(str(folder))}{target} -o cert.json", soft_wrap=True)
+    lowest = " --missing-reranker lowest" if any(each.query_id and each.doc_id for each in report.failures) else ""
+    out.print(f"Next: surecut calibrate --table {escape(str(folder))}{target}{lowest} -o cert.json", soft_wrap=True)
 
 
 def _left_out(meta: dict[str, Any]) -> list[str]:
@@ -89,15 +91,20 @@ def _print_failures(failures: "Sequence[Failure]") -> None:
 
     from surecut.cli.printing import err
 
-    for each in failures[:_SHOWN]:
-        err.print(f"[yellow]failed:[/] {escape(str(each))}", soft_wrap=True)
-    if len(failures) > _SHOWN:
-        err.print(f"... and {len(failures) - _SHOWN:,} others, in the table's *.failed.json", style="yellow")
+    alike: dict[tuple[str | None, str], list[Failure]] = {}
+    for each in failures:
+        alike.setdefault((each.query_id, each.reason), []).append(each)
+    for first, *others in islice(alike.values(), _SHOWN):
+        more = f" (and {len(others):,} other documents)" if others else ""
+        err.print(f"[yellow]failed:[/] {escape(str(first))}{more}", soft_wrap=True)
+    if len(alike) > _SHOWN:
+        err.print(f"... and {len(alike) - _SHOWN:,} others", style="yellow")
     if failures:
         err.print(
-            "pairs that failed have no reranker score: calibrate with --missing-reranker lowest, or mend the cause, "
-            "remove the part that a failed.json stands beside, and run the same command again (documents that could "
-            "not be encoded are tried again once their folder in the cache is removed)",
+            "all of them are in the table's *.failed.json; pairs that failed have no reranker score: calibrate with "
+            "--missing-reranker lowest, or mend the cause, remove the part that a failed.json stands beside, and run "
+            "the same command again (documents that could not be encoded are tried again once their folder in the "
+            "cache is removed)",
             style="dim",
             soft_wrap=True,
         )

@@ -76,6 +76,8 @@ def refuse_lies(path: Path, wanted: Collection[str] | None) -> int:
             raise Malformed("it is too short")
         with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
             rows, columns = _checked(content, wanted)
+    except PermissionError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from None
     except (OSError, ValueError) as error:
         raise NotParquet(path, getattr(error, "strerror", None) or error) from None
     needed = rows * columns * _BYTES_A_VALUE

@@ -55,8 +55,9 @@ def _waiting(stream: io.BufferedReader) -> Iterator[Callable[[], object]]:
     woken, waker = socket.socketpair()
     with woken, waker:
         waker.setblocking(False)
-        before = signal.set_wakeup_fd(waker.fileno())
-        try:
+        before = -1
+        try:  # from here on: a signal may come before the next line
+            before = signal.set_wakeup_fd(waker.fileno())
             yield lambda: select.select([stream.fileno(), woken.fileno()], [], [])
         finally:
             signal.set_wakeup_fd(before)

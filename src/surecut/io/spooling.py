@@ -37,7 +37,7 @@ class Spool:
 
     def _unwritable(self, error: OSError) -> InputError:
         reason = error.strerror or error
-        return InputError(f"{self._folder}: cannot be written ({reason}); name a folder with more room with TMPDIR")
+        return InputError(f"{self._folder}: cannot be written ({reason}); name another folder with TMPDIR")
 
     def mapped(self, empty: A) -> A:
         """All of them, mapped; `empty` says of what kind they are."""

@@ -112,6 +112,11 @@ def _looked_through(
             parts.append(part)
             watch.advance(1)
         _refuse_other_columns(parts)
+        if judging is not None and "relevance" in parts[0].columns:
+            raise InputError(
+                f"{root}: judgements are in {qrels.name}, and in the column 'relevance' of {paths[0].name} too: remove "
+                "one of them"
+            )
         return parts, None if judging is None else judging.result()
 
 
@@ -232,10 +237,15 @@ def _parts(root: Path, count: int | None) -> list[Path]:
         )
     if single.exists():
         return [single]
+    deeper = sorted((root / "candidates").glob("[!.]*/**/*.parquet"))
+    if deeper:
+        raise InputError(f"{deeper[0]}: parts of a score table lie side by side in candidates/, not in folders there")
     if others:
         raise InputError(
             f"{others[0]}: parts of a score table are named part-*.parquet: rename it, or take it elsewhere"
         )
+    if not parts and any(root.glob("part-*.parquet")):
+        raise InputError(f"{root}: holds the parts of a score table: name the folder that this one is in")
     if not parts:
         raise InputError(
             f"{root}: neither candidates.parquet nor candidates/part-*.parquet is there (nor retriever.run, where a "

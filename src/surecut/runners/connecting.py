@@ -36,15 +36,17 @@ def connected(address: str | None) -> Any:
         _refuse_another(ray, address)
         return ray
     local = {} if address else {"include_dashboard": False, "_node_ip_address": "127.0.0.1"}
+    answered = _refuse_nobody(address)
     try:
-        _refuse_nobody(address)
         with _ends_of_its_own(), _in_time(address), _nothing_on_stderr():
             ray.init(address or "local", logging_level=logging.ERROR, log_to_driver=False, **local)
     except (OSError, RuntimeError, ValueError) as error:
-        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        if not answered:
+            raise _no_cluster(address, error) from None
         raise InputError(
-            f"no Ray cluster at '{address or 'this machine'}' ({reason}): start one with ray start --head, or "
-            "leave the address out"
+            f"what is at '{address}' does not take this process into its cluster ({_first_line(error)}): is it the "
+            "head of a Ray cluster, with the same version of Ray and Python, and the same token (RAY_AUTH_MODE, "
+            "RAY_AUTH_TOKEN) where it asks for one?"
         ) from None
     _joined[address] = ray.get_runtime_context().gcs_address
     atexit.register(_hold_off_interrupts)  # after Ray's own, so before it: what was done is done
@@ -120,11 +122,27 @@ def _end(words: str, stderr: int = _STDERR) -> None:
     os._exit(_FAILED)
 
 
-def _refuse_nobody(address: str | None) -> None:
-    """Ray itself would wait for minutes."""
+def _refuse_nobody(address: str | None) -> bool:
+    """Say at once that nobody answers there, for which Ray itself would wait for minutes; does somebody for certain?"""
     host, _, port = (address or "").rpartition(":")
-    if port.isdecimal() and "/" not in host:
+    if not port.isdecimal() or "/" in host:
+        return False
+    try:
         socket.create_connection((host, int(port)), timeout=_PATIENCE).close()
+    except OSError as error:
+        raise _no_cluster(address, error) from None
+    return True
+
+
+def _no_cluster(address: str | None, error: Exception) -> InputError:
+    return InputError(
+        f"no Ray cluster at '{address or 'this machine'}' ({_first_line(error)}): start one with ray start --head, or "
+        "leave the address out"
+    )
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]
 
 
 def _hold_off_interrupts() -> None:

@@ -37,7 +37,7 @@ class Found:
 
     def save(self, folder: Path, group: range) -> None:
         content = io.BytesIO()
-        np.savez(
+        np.savez_compressed(
             content,
             ends=np.cumsum([each.documents.size for each in self.hits]),
             documents=np.concatenate([each.documents for each in self.hits]),
