@@ -27,9 +27,9 @@ def mean_cross_entropy(data, temperature):
 @given(seed=st.integers(0, 10**6), scale=st.sampled_from((0.05, 1.0, 30.0)), truth=st.sampled_from((0.3, 1.0, 3.0)))
 def test_the_fit_minimises_the_cross_entropy(seed, scale, truth):
     rng = np.random.default_rng(seed)
-    scores = rng.standard_normal((50, 12))
+    scores = rng.standard_normal((200, 12))  # so many that they do separate
     odds = np.exp(scores / truth)
-    chosen = (rng.random((50, 1)) < np.cumsum(odds / odds.sum(1, keepdims=True), axis=1)).argmax(axis=1)
+    chosen = (rng.random((200, 1)) < np.cumsum(odds / odds.sum(1, keepdims=True), axis=1)).argmax(axis=1)
     data = Candidates.from_arrays(scale * scores, relevance=np.arange(12) == chosen[:, None])
     fitted = fit_temperature(data)
     best = minimize_scalar(
