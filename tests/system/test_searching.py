@@ -55,7 +55,7 @@ def test_every_group_is_searched_for_once_however_often_the_job_is_stopped(recip
     for blocks in (1, 4):
         with pytest.raises(KeyboardInterrupt):
             score(in_small_blocks(path), tmp_path / "stopped", After(blocks, stop))
-    assert list(cache.glob("found/*/*.npz"))
+    assert list(cache.glob("found/*/*/*.npz"))
     score(in_small_blocks(path), tmp_path / "stopped")
     assert searches == at_once
     assert contents(tmp_path / "stopped") == contents(tmp_path / "whole")
@@ -66,7 +66,7 @@ def test_what_was_found_and_is_damaged_is_named_with_what_to_do(recipe, tmp_path
     path = recipe()
     with pytest.raises(KeyboardInterrupt):
         score(in_small_blocks(path), tmp_path / "t", After(2, stop))
-    for file in cache.glob("found/*/*.npz"):
+    for file in cache.glob("found/*/*/*.npz"):
         file.write_bytes(b"no longer")
     with pytest.raises(Exception, match=r"found.*: damaged .*; remove this folder, and it is built again"):
         score(in_small_blocks(path), tmp_path / "t")

@@ -70,14 +70,14 @@ def _score(recipe: Recipe, folder: Path, watch: Watch, runner: Runner) -> Report
     plan = _plan(recipe, queries, documents)
     table = GrowingTable(folder, plan, len(queries), recipe.depth, recipe.reranker.pairs_per_block)
     table.open()
-    found = cache_folder().resolve() / "found" / digest(str(folder.resolve()), plan)
+    shelf = cache_folder().resolve() / "found" / digest(str(folder.resolve()))
     cut = 0
     if not table.finished:
-        cut = _fill(table, recipe, queries, documents, found, watch, runner)
+        cut = _fill(table, recipe, queries, documents, shelf, watch, runner)
     if not table.finished or _described_otherwise(table, recipe, queries):
         _finish(table, recipe, queries, documents)
     table.tidy()
-    shutil.rmtree(found, ignore_errors=True)
+    shutil.rmtree(shelf, ignore_errors=True)
     return Report(recipe.reranker.notes(cut), table.failures())
 
 
@@ -114,13 +114,13 @@ def _fill(
     recipe: Recipe,
     queries: Queries,
     documents: TextStore,
-    found: Path,
+    shelf: Path,
     watch: Watch,
     runner: Runner,
 ) -> int:
     """Score what is missing; returned is how many documents had to be cut.
 
-    What the retriever finds is kept in the folder `found`, from which workers take what they rerank.
+    What the retriever finds is put on the shelf, a folder from which workers take what they rerank.
     """
     missing, cut = table.missing(), 0
     if missing:
@@ -128,6 +128,7 @@ def _fill(
         index = indexed(recipe.retriever, documents, watch, runner)
         table.keep_documents(recipe.retriever.failures(documents, index))
         recipe.reranker.prepare(documents, watch, runner)
+        found = shelf / digest(table.plan, index.name)  # an index is another one if the library that made it is
         tasks = _tasks(table, missing)
         groups = list(dict.fromkeys(task.group for task in tasks))
         searcher = Searcher(recipe.retriever, queries, documents.folder, index, recipe.depth)
