@@ -11,9 +11,11 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from tests.system.making import contents, cross_encoder, write_lines
+from tests.system.making import After, contents, cross_encoder, stop, write_lines
 
 import surecut as sc
+from surecut.system.recipe import read_recipe
+from surecut.system.scoring import score
 
 SCORE = "score tiny.toml -o out"
 RANK = "rank cert.json tiny.toml --query balak"
@@ -196,7 +198,9 @@ def test_an_unfinished_table_is_refused_by_calibrate(surecut, files):
 def test_a_full_disk_is_one_line_and_the_same_command_goes_on(made, files, monkeypatch, surecut):
     monkeypatch.setenv("SURECUT_CACHE", str(made.cache))
     recipe_with('beir = "data"', f'beir = "{made.folder / "data"}"')()
-    limit = 30_000  # blocks and what was found fit, the part of all of them does not
+    with pytest.raises(KeyboardInterrupt):
+        score(read_recipe("tiny.toml"), "out", After(7, stop))
+    limit = 30_000  # the last block fits, the part of all of them does not
     done = subprocess.run(
         [sys.executable, "-m", "surecut", *SCORE.split()],
         capture_output=True,
@@ -213,7 +217,10 @@ def test_a_full_disk_is_one_line_and_the_same_command_goes_on(made, files, monke
     assert mended == whole
 
 
-def test_ctrl_c_ends_with_130_and_the_same_command_goes_on(started, surecut, files):
+@pytest.mark.parametrize(
+    ("number", "status", "word"), [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")]
+)
+def test_a_signal_ends_it_in_words_and_the_same_command_goes_on(started, surecut, files, number, status, word):
     cross_encoder(files / "cross", layers=4)
     recipe_with("depth = 50", "depth = 500")()
     recipe_with('"data"', '"data"\nsample = 30')()
@@ -223,12 +230,12 @@ def test_ctrl_c_ends_with_130_and_the_same_command_goes_on(started, surecut, fil
         assert process.poll() is None
         assert time.monotonic() < limit
         time.sleep(0.01)
-    process.send_signal(signal.SIGINT)
-    assert process.wait(timeout=30) == 130
+    process.send_signal(number)
+    assert process.wait(timeout=30) == status
     kept, said = process.stderr.read().decode().splitlines()[-2:]
     assert (kept, said) == (
         "what is scored is kept: the same command goes on where it was",
-        "surecut: interrupted",
+        f"surecut: {word}",
     )
     assert surecut(*SCORE.split()).status == 0
     assert len(sc.read_table("out")) == 30

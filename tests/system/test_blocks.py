@@ -1,24 +1,46 @@
-"""Blocks of documents: all of them, none so short that its texts alone may be to blame for a failure."""
+"""Blocks of documents: all of them, and what is said of one of which nothing goes through."""
 
 import pytest
 
 from surecut.errors import Unscorable
-from surecut.system.blocks import blocks_of, keep_failed
-from surecut.system.isolating import read_reasons
+from surecut.system.blocks import blocks_of, encoded
 from tests.system.making import store
 
 
-@pytest.mark.parametrize("count", [0, 1, 8, 9, 63, 64, 65, 72, 73, 128, 136, 137, 300])
-def test_they_are_all_documents_and_none_but_a_small_collection_is_short(monkeypatch, count):
+@pytest.mark.parametrize("count", [0, 1, 63, 64, 65, 128, 300])
+def test_they_are_all_documents(monkeypatch, count):
     monkeypatch.setattr("surecut.system.blocks._SIZE", 64)
     blocks = blocks_of(count)
     assert [number for block in blocks for number in block] == list(range(count))
-    assert all(min(9, count) <= len(block) <= 64 + 8 for block in blocks)
+    assert all(1 <= len(block) <= 64 for block in blocks)
 
 
-def test_a_whole_block_that_fails_is_not_the_texts(tmp_path):
-    documents = store(tmp_path / "s", [f"text {number}" for number in range(20)])
-    keep_failed(tmp_path, range(10), dict.fromkeys(range(1, 10), "gave nan"), documents)
-    with pytest.raises(Unscorable, match="documents 'd10' to 'd19': gave nan"):
-        keep_failed(tmp_path, range(10, 20), dict.fromkeys(range(10, 20), "gave nan"), documents)
-    assert read_reasons(tmp_path) == dict.fromkeys(range(1, 10), "gave nan")
+def lengths_but(*bad):
+    def encode(texts):
+        if wrong := [text for text in texts if int(text) in bad]:
+            raise Unscorable(f"cannot read {wrong[0]}")
+        return [len(text) for text in texts]
+
+    return encode
+
+
+@pytest.fixture
+def documents(tmp_path):
+    return store(tmp_path / "s", [str(number) for number in range(20)])
+
+
+def test_what_is_made_goes_by_the_documents_numbers(documents):
+    found = encoded(lengths_but(12), range(8, 14), documents)
+    assert found.made == {8: 1, 9: 1, 10: 2, 11: 2, 13: 2}
+    assert found.reasons == {12: "cannot read 12"}
+
+
+def test_a_whole_block_of_bad_texts_is_named_where_others_go_through(documents):
+    found = encoded(lengths_but(*range(10, 20)), range(10, 20), documents)
+    assert not found.made
+    assert found.reasons == {number: f"cannot read {number}" for number in range(10, 20)}
+
+
+def test_where_nothing_goes_through_it_is_not_the_texts(documents):
+    with pytest.raises(Unscorable, match="nothing goes through any more: cannot read 10"):
+        encoded(lengths_but(*range(20)), range(10, 20), documents)

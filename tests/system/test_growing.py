@@ -48,11 +48,11 @@ def test_blocks_hold_every_query_once(table, pairs, sizes):
 def test_blocks_searched_together_are_all_blocks_whatever_is_missing(table, monkeypatch):
     monkeypatch.setattr("surecut.system.growing._QUERIES_PER_SEARCH", 10)
     growing = table()
-    before = list(growing.searched_together())
-    assert [[block.number for block in blocks] for blocks in before] == [[0, 1], [2, 3], [4]]
+    before = growing.groups()
+    assert before == [range(10), range(10), range(10, 20), range(10, 20), range(20, 23)]
     growing.open()
     growing.write(growing.blocks[1], rows(growing.blocks[1]))
-    assert list(growing.searched_together()) == before
+    assert growing.groups() == before
 
 
 @pytest.mark.parametrize("rows_per_part", [1_000_000, 40, 1])

@@ -2,8 +2,9 @@
 
 import pytest
 
+from surecut import InputError
 from surecut.errors import Unscorable
-from surecut.system.isolating import Failure, isolate, keep_reasons, read_reasons
+from surecut.system.isolating import Failure, blamed_on_texts, isolate, keep_reasons, read_reasons, spread
 
 
 def failing_on(*bad, calls=None):
@@ -74,6 +75,35 @@ def test_other_errors_are_not_swallowed():
 
     with pytest.raises(ZeroDivisionError):
         isolate(compute, 3)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [ConnectionResetError(104, "Connection reset by peer"), TimeoutError("read timed out"), OSError(), MemoryError()],
+    ids=repr,
+)
+def test_what_a_stage_or_a_service_says_is_about_what_it_was_given(error):
+    with pytest.raises(Unscorable, match=f"^{type(error).__name__}: "), blamed_on_texts():
+        raise error
+
+
+@pytest.mark.parametrize(
+    "error",
+    [OSError(28, "No space left on device"), FileNotFoundError(2, "No such file", "model.onnx"), InputError("no")],
+    ids=repr,
+)
+def test_what_is_said_of_a_disk_or_a_file_is_not(error):
+    with pytest.raises(type(error)) as raised, blamed_on_texts():
+        raise error
+    assert raised.value is error
+
+
+@pytest.mark.parametrize(("count", "most"), [(1, 16), (3, 16), (16, 16), (1000, 16), (1000, 4)])
+def test_some_places_from_all_over(count, most):
+    places = spread(count, most)
+    assert (places[0], places[-1]) == (0, count - 1)
+    assert places == sorted(set(places))
+    assert len(places) == min(count, most)
 
 
 def test_a_failure_reads_as_a_sentence():

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import shutil
 
 import numpy as np
 import onnx
@@ -11,12 +12,14 @@ from onnx import numpy_helper
 
 import surecut as sc
 from surecut.errors import Unscorable
+from surecut.system.cache import cache_folder
 from surecut.system.recipe import read_recipe
 from surecut.system.rerankers import CrossEncoder
 from surecut.system.scoring import score
 from tests.system.making import (
     WORDS,
     After,
+    LastFirst,
     bi_encoder,
     contents,
     cross_encoder,
@@ -142,10 +145,25 @@ def raising(text):
     raise ZeroDivisionError(f"nothing to divide {text!r} by")
 
 
+def unanswered(_):
+    raise TimeoutError("read timed out")
+
+
+def full(_):
+    raise OSError(28, "No space left on device")
+
+
+def test_a_disk_that_is_full_is_not_blamed_on_a_text(recipe, tmp_path):
+    mine = Odd("d17", full)
+    with pytest.raises(sc.InputError, match="No space left on device"):
+        score(dataclasses.replace(read_recipe(recipe()), reranker=mine), tmp_path / "t")
+
+
 @pytest.mark.parametrize(
     ("given", "reason"),
     [
         (raising, r"ZeroDivisionError: nothing to divide 'd17' by"),
+        (unanswered, "TimeoutError: read timed out"),
         (lambda _: "high", "ValueError: could not convert string to float: 'high'"),
         (lambda _: [1.0, 2.0], "gave 2 scores for lists of 1 candidates"),
         (lambda _: np.inf, "the reranker gave no number"),
@@ -165,7 +183,7 @@ def test_what_a_reranker_of_ones_own_fails_on_is_named(recipe, tmp_path, given, 
 def test_a_reranker_of_ones_own_that_never_gives_as_many_scores_ends_the_job(recipe, tmp_path):
     mine = Odd("d17", lambda _: 1.0)
     mine.rerank = lambda queries, hits, documents: [np.zeros(each.documents.size + 1) for each in hits]
-    with pytest.raises(sc.InputError, match=r"can be scored any more: the reranker gave .* scores for lists of"):
+    with pytest.raises(sc.InputError, match=r"goes through any more: the reranker gave .* scores for lists of"):
         score(dataclasses.replace(read_recipe(recipe()), reranker=mine), tmp_path / "t")
 
 
@@ -255,6 +273,67 @@ def test_a_job_of_which_only_bad_queries_are_left_ends(recipe, poisoned_queries,
         score(one_query_a_block(recipe()), tmp_path / "t", After(37, stop))
     assert len(list((tmp_path / "t" / "blocks").glob("*.parquet"))) >= 37
     assert score(one_query_a_block(recipe()), tmp_path / "t") == whole
+    assert contents(tmp_path / "t") == contents(tmp_path / "whole")
+
+
+def test_a_job_of_which_only_a_bad_group_is_left_ends(recipe, poisoned_queries, tmp_path, monkeypatch):
+    """Others go through, although nothing of them is left to be done, or was searched for."""
+    monkeypatch.setattr("surecut.system.growing._QUERIES_PER_SEARCH", 1)
+    poisoned_queries("q38", "q39")
+    whole = score(one_query_a_block(recipe()), tmp_path / "whole")
+    with pytest.raises(KeyboardInterrupt):
+        score(one_query_a_block(recipe()), tmp_path / "t", After(38, stop))
+    shutil.rmtree(cache_folder() / "found")
+    assert score(one_query_a_block(recipe()), tmp_path / "t") == whole
+    assert contents(tmp_path / "t") == contents(tmp_path / "whole")
+
+
+def test_a_bad_query_is_named_although_most_others_find_nothing(recipe, poisoned_queries, models, beir, tmp_path):
+    """Those that are tried find nothing either, and can be scored all the same."""
+    asked = [json.loads(line) for line in (beir / "queries.jsonl").read_text().splitlines()]
+    texts = [each["text"] if place in (3, 20) else "nowhere" for place, each in enumerate(asked)]
+    write_lines(beir / "queries.jsonl", [{**each, "text": text} for each, text in zip(asked, texts, strict=True)])
+    poisoned_queries("q3")
+    report = score(one_query_a_block(recipe()), tmp_path / "t")
+    assert {each.query_id for each in report.failures if each.doc_id not in DOCUMENTS} == {"q3"}
+    rows = rows_of(tmp_path / "t")
+    assert set(rows["query_id"]) == {"q3", "q20"}
+    assert rows.filter(pl.col("query_id") == "q20", ~pl.col("doc_id").is_in(DOCUMENTS))["reranker"].null_count() == 0
+
+
+class Table:
+    """A reranker that knows the candidates of each query, and no other documents."""
+
+    def __init__(self, known):
+        self._known = known
+
+    def rerank(self, queries, hits, documents):
+        return [
+            [self._known.get((query, number), np.nan) for number in each.documents.tolist()]
+            for query, each in zip(queries.ids, hits, strict=True)
+        ]
+
+
+def test_a_query_of_which_a_table_of_scores_knows_nothing_is_named(recipe, tmp_path):
+    """What was found for other queries is tried, as well as documents from all over."""
+    score(one_query_a_block(recipe()), tmp_path / "whole")
+    numbers = {f"d{number}": number for number in range(60)}
+    pairs = rows_of(tmp_path / "whole").select("query_id", "doc_id").rows()
+    known = {(query, numbers[doc]): 1.0 for query, doc in pairs if query != "q7"}
+    mine = Odd("", None)
+    mine.pairs_per_block = 20
+    mine.rerank = Table(known).rerank
+    report = score(dataclasses.replace(read_recipe(recipe()), reranker=mine), tmp_path / "t")
+    assert {each.query_id for each in report.failures} == {"q7"}
+
+
+def test_the_order_in_which_blocks_are_done_leaves_no_trace(recipe, poisoned_queries, tmp_path, monkeypatch):
+    monkeypatch.setattr("surecut.system.growing._QUERIES_PER_SEARCH", 12)
+    monkeypatch.setattr("surecut.system.growing._ROWS_PER_PART", 200)
+    poisoned_queries("q5", "q30")
+    whole = score(in_small_blocks(recipe()), tmp_path / "whole")
+    assert score(in_small_blocks(recipe()), tmp_path / "t", runner=LastFirst()) == whole
+    assert len(list((tmp_path / "t" / "candidates").glob("*.parquet"))) > 2
     assert contents(tmp_path / "t") == contents(tmp_path / "whole")
 
 

@@ -1,5 +1,7 @@
 """The first stage, group by group: each is searched for once, and kept until the table is whole."""
 
+import shutil
+
 import numpy as np
 import pytest
 
@@ -35,13 +37,16 @@ def hits(*numbers):
 
 
 def test_what_is_found_is_kept_to_the_last_bit(tmp_path):
-    found = Found([hits(5, 2), hits(), hits(7)], {11: "gave nan", 13: "“no”"})
-    found.save(tmp_path, range(11, 14))
+    found = Found(range(11, 14), [hits(5, 2), hits(), hits(7)], {11: "gave nan", 13: "“no”"})
+    found.save(tmp_path)
     again = Found.load(tmp_path, range(11, 14))
     assert [each.documents.tolist() for each in again.hits] == [[5, 2], [], [7]]
     assert all(a.scores.tobytes() == b.scores.tobytes() for a, b in zip(found.hits, again.hits, strict=True))
     assert all(each.scores.dtype == np.float32 and each.documents.dtype == np.int64 for each in again.hits)
     assert again.reasons == found.reasons
+    last = again.about(range(12, 14))
+    assert [each.documents.tolist() for each in last.hits] == [[], [7]]
+    assert (last.group, last.reasons) == (range(12, 14), {13: "“no”"})
 
 
 @pytest.mark.usefixtures("small_groups")
@@ -103,14 +108,66 @@ def test_queries_that_cannot_be_searched_for_have_no_candidates(searcher, tmp_pa
 
 def test_a_retriever_that_fails_on_everything_leaves_nothing_behind(searcher, tmp_path, monkeypatch):
     failing_on(monkeypatch, *searcher.queries.ids)
-    with pytest.raises(Unscorable, match=f"no query can be searched for any more: cannot search for {'q'}"):
+    with pytest.raises(Unscorable, match=f"goes through any more: cannot search for {searcher.queries.ids[0]}$"):
         search_groups(searcher, [range(10)], tmp_path)
     assert not found_file(tmp_path, range(10)).exists()
 
 
 def test_groups_that_end_their_worker_are_divided_and_joined(searcher):
     assert searcher.divided(range(4, 9)) == [range(4, 6), range(6, 9)]
-    parts = [searcher.given_up(range(4, 5), "gone"), Found([hits(1)], {}), searcher.given_up(range(6, 7), "gone")]
-    joined = searcher.joined(parts)
+    lost = [searcher.given_up(range(place, place + 1), "gone") for place in (4, 6)]
+    joined = searcher.joined([lost[0], Found(range(5, 6), [hits(1)], {}), lost[1]])
+    assert joined.group == range(4, 7)
     assert joined.reasons == {4: "gone", 6: "gone"}
     assert [each.documents.tolist() for each in joined.hits] == [[], [1], []]
+
+
+def odd(documents, scores):
+    return [Hits(np.array(documents), np.array(scores))]
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        ([], "gave 0 lists for 1 queries"),
+        (odd([1, 2], [3.0]), "gave 2 documents with 1 scores, where 10 at most were asked for"),
+        (odd(range(11), range(11)), "gave 11 documents with 11 scores, where 10 at most"),
+        (odd([300], [1.0]), "gave documents 300 to 300, and there are 300 from 0 on"),
+        (odd([4, -1], [2.0, 1.0]), "gave documents -1 to 4, and there are 300 from 0 on"),
+        (odd([4, 4], [2.0, 1.0]), "gave a document twice"),
+        (odd([4], [np.nan]), "gave a score that is not a finite number"),
+        (odd([4], [1e39]), "gave a score that is not a finite number"),
+        ([None], "AttributeError: 'NoneType' object has no attribute 'documents'"),
+    ],
+)
+def test_lists_that_no_table_could_hold_are_failures_of_their_query(searcher, tmp_path, monkeypatch, given, reason):
+    """A retriever of one's own may give them."""
+    bad, search = searcher.queries.ids[3], BM25.search
+    monkeypatch.setattr(
+        BM25,
+        "search",
+        lambda self, queries, k: [
+            each
+            for place, name in enumerate(queries.ids)
+            for each in (given if name == bad else search(self, queries[place : place + 1], k))
+        ],
+    )
+    search_groups(searcher, [range(10)], tmp_path)
+    found = Found.load(tmp_path, range(10))
+    assert list(found.reasons) == [3]
+    assert reason in found.reasons[3]
+    assert not found.hits[3].documents.size
+    assert all(each.documents.size for place, each in enumerate(found.hits) if place != 3)
+
+
+def test_what_was_found_is_found_anew_for_a_table_that_was_removed(recipe, tmp_path, searches, monkeypatch):
+    """Whatever could not be searched for, or encoded, may go through now."""
+    path = recipe()
+    with monkeypatch.context() as patch:
+        failing_on(patch, "q3", "q4")
+        with pytest.raises(KeyboardInterrupt):
+            score(in_small_blocks(path), tmp_path / "t", After(2, stop))
+    shutil.rmtree(tmp_path / "t")
+    assert not score(in_small_blocks(path), tmp_path / "t").failures
+    score(in_small_blocks(path), tmp_path / "whole")
+    assert contents(tmp_path / "t") == contents(tmp_path / "whole")

@@ -1,9 +1,12 @@
 """Vectors on disk: made block by block, taken up where they were left."""
 
+import os
+
 import numpy as np
 import pytest
 
 from surecut import InputError
+from surecut.errors import Unscorable
 from surecut.system.retrievers import Dense
 from surecut.system.vectors import document_vectors
 from surecut.watching import Watch
@@ -58,6 +61,43 @@ def test_an_interrupted_encoding_goes_on_to_the_same_bytes(encoder, collection, 
     document_vectors(encoder, collection.documents, going_on)
     assert going_on.there_already == 128
     assert next((tmp_path / "other").glob(PLACE)).read_bytes() == whole
+
+
+@pytest.mark.parametrize(("left", "there"), [(0, 0), (70 * 32 * 4, 64), (None, 0)])  # of the vectors; None: no file
+def test_what_is_noted_counts_as_far_as_the_vectors_reach(
+    encoder, collection, cache, monkeypatch, tmp_path, left, there
+):
+    document_vectors(encoder, collection.documents)
+    whole = next(cache.glob(PLACE)).read_bytes()
+    monkeypatch.setenv("SURECUT_CACHE", str(tmp_path / "other"))
+    with pytest.raises(KeyboardInterrupt):
+        document_vectors(encoder, collection.documents, Stopper(after=100))
+    vectors = next((tmp_path / "other").glob(PLACE))
+    if left is None:
+        vectors.unlink()
+    else:
+        os.truncate(vectors, left)
+    going_on = Stopper(after=1000)
+    document_vectors(encoder, collection.documents, going_on)
+    assert going_on.there_already == there
+    assert vectors.read_bytes() == whole
+
+
+@pytest.mark.parametrize("bad", [range(32), range(96, 128), range(288, 300)], ids=str)
+def test_a_block_of_which_nothing_can_be_encoded_has_no_vectors(encoder, collection, monkeypatch, bad):
+    texts, encode = set(collection.documents.texts.take(bad)), Dense.documents
+
+    def some(self, given):
+        if texts & set(given):
+            raise Unscorable("gave nan")
+        return encode(self, given)
+
+    monkeypatch.setattr(Dense, "documents", some)
+    vectors = document_vectors(encoder, collection.documents)
+    assert set(bad) <= set(vectors.reasons)  # one text in ten is there twice
+    assert vectors.rows.shape == (300, 32)
+    assert not vectors.rows[vectors.failed].any()
+    assert vectors.rows[sorted(set(range(300)) - set(vectors.reasons))].any(axis=1).all()
 
 
 def test_blocks_may_come_in_any_order(encoder, collection, cache, tmp_path, monkeypatch):

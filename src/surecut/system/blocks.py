@@ -1,24 +1,36 @@
 """Documents in blocks: each is encoded and kept by itself, in whatever order they are done."""
 
-from pathlib import Path
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
+from surecut.arrays import Int64
 from surecut.errors import Unscorable
-from surecut.system.isolating import keep_reasons
+from surecut.system.isolating import Isolated, isolate, refuse_hopeless
 from surecut.system.texts import TextStore
 
+T = TypeVar("T")
 _SIZE = 512
-_FEW = 8  # documents that may all be to blame
 
 
 def blocks_of(count: int) -> list[range]:
-    """All documents by their numbers. A few that are left over go with the last block: see `keep_failed`."""
-    starts = range(0, max(count - _FEW, min(count, 1)), _SIZE)
-    return [range(start, count if start == starts[-1] else start + _SIZE) for start in starts]
+    """All documents by their numbers."""
+    return [range(start, min(start + _SIZE, count)) for start in range(0, count, _SIZE)]
 
 
-def keep_failed(folder: Path, block: range, reasons: dict[int, str], documents: TextStore) -> None:
-    """Note which documents of a block cannot be encoded; where it is all of them, the model is to blame."""
-    if block and len(reasons) == len(block):
-        first, last = documents.ids[block.start], documents.ids[block.stop - 1]
-        raise Unscorable(f"documents '{first}' to '{last}': {reasons[block.start]}")
-    keep_reasons(folder, block, reasons)
+def encoded(encode: Callable[[list[str]], Sequence[T]], block: range, documents: TextStore) -> Isolated[T]:
+    """What a model makes of each document of a block, by its number; and why it fails on some."""
+
+    def encode_some(places: Int64) -> Sequence[T]:
+        return encode(documents.texts.take(places + block.start))
+
+    def goes_through(number: int) -> bool:
+        try:
+            encode(documents.texts.take([number]))
+        except Unscorable:
+            return False
+        return True
+
+    found = isolate(encode_some, len(block)).moved(block.start)
+    if not found.made:
+        refuse_hopeless(found.reasons[block.start], len(documents), goes_through)
+    return found

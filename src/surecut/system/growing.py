@@ -59,6 +59,11 @@ class GrowingTable:
         self._parts = {part: list(blocks) for part, blocks in groupby(self.blocks, key=lambda block: block.part)}
 
     @property
+    def begun(self) -> bool:
+        """Is there a table in the folder, or what was made of one?"""
+        return self.finished or (self.folder / UNFINISHED).exists()
+
+    @property
     def finished(self) -> bool:
         return (self.folder / "meta.json").exists()
 
@@ -116,11 +121,12 @@ class GrowingTable:
             block for block in self.blocks if not self._part(block.part).exists() and not self._block(block).exists()
         ]
 
-    def searched_together(self) -> Iterator[list[Block]]:
-        """Blocks by the hundred or so queries that are retrieved in one go: the same ones whenever a run is resumed,
-        because the last bits of a matrix product may depend on its size."""
-        for _, blocks in groupby(self.blocks, key=lambda block: block.start // _QUERIES_PER_SEARCH):
-            yield list(blocks)
+    def groups(self) -> list[range]:
+        """For each block the queries that are retrieved in one go with its own, a hundred or so: the same ones whenever
+        a run is resumed, because the last bits of a matrix product may depend on its size."""
+        together = groupby(self.blocks, key=lambda block: block.start // _QUERIES_PER_SEARCH)
+        several = [list(blocks) for _, blocks in together]
+        return [range(blocks[0].start, blocks[-1].end) for blocks in several for _ in blocks]
 
     def write(self, block: Block, rows: pl.DataFrame, failures: Sequence[Failure] = ()) -> None:
         """Keep a block, in whatever order they come; with the last one of a part, the part is made."""

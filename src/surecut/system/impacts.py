@@ -3,6 +3,7 @@
 The score of a document is the sum over the query's word pieces of weight in the query times weight in the document.
 """
 
+import io
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -13,10 +14,11 @@ import scipy.sparse as sp
 
 from surecut.arrays import Float32, Int32, Int64
 from surecut.candidates import offsets_of
+from surecut.files import write_atomically
 from surecut.kernels.impacts import add_impacts
 from surecut.runners import LOCAL, Runner
-from surecut.system.blocks import blocks_of, keep_failed
-from surecut.system.isolating import halves, isolate
+from surecut.system.blocks import blocks_of, encoded
+from surecut.system.isolating import halves, keep_reasons
 from surecut.system.models.sparse import SparseModel, Weights
 from surecut.system.texts import TextStore
 from surecut.system.topk import Hits, best
@@ -99,11 +101,10 @@ class _Weighing:
     def __call__(self, block: range) -> tuple[Weights, dict[int, str]]:
         """A document that the model fails on has no weights, so that no query finds it."""
 
-        def weigh(places: Int64) -> list[Weights]:
-            texts = self.documents.texts.take(places + block.start)
+        def weigh(texts: list[str]) -> list[Weights]:
             return self.model.of_documents.documents(texts).one_by_one()
 
-        found = isolate(weigh, len(block)).moved(block.start)
+        found = encoded(weigh, block, self.documents)
         return Weights.joined([found.made.get(number, _NO_WEIGHTS) for number in block]), found.reasons
 
 
@@ -116,7 +117,7 @@ def encode_documents(
     watch.stage("weighing documents", len(documents), len(documents) - sum(map(len, missing)))
     for place, (weights, reasons) in runner.infer(_Weigher(model, documents.folder), missing):
         block = missing[place]
-        keep_failed(folder, block, reasons, documents)
+        keep_reasons(folder, block, reasons)
         _write(_file(folder, block), weights)
         watch.advance(len(block))
     return _together(folder, blocks, len(documents))
@@ -150,6 +151,6 @@ def _file(folder: Path, block: range) -> Path:
 
 
 def _write(path: Path, weights: Weights) -> None:
-    temporary = path.with_suffix(".part.npz")
-    np.savez(temporary, ends=weights.ends, terms=weights.terms, weights=weights.weights)
-    temporary.replace(path)
+    content = io.BytesIO()
+    np.savez(content, ends=weights.ends, terms=weights.terms, weights=weights.weights)
+    write_atomically(path, content.getvalue())

@@ -1,5 +1,6 @@
 """Which of many texts makes a model fail: the others are scored, and it is reported by its id."""
 
+import errno
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -17,6 +18,7 @@ from surecut.system.texts import TextStore
 T = TypeVar("T")
 _FAILED = "failed.json"
 _OTHERS = 16
+_OF_THE_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS)
 
 
 @dataclass(frozen=True)
@@ -70,12 +72,17 @@ def isolate(compute: Callable[[Int64], Sequence[T]], count: int) -> Isolated[T]:
 
 @contextmanager
 def blamed_on_texts() -> Iterator[None]:
-    """Whatever a stage raises is about what it was given; not so refusals, and what the system says."""
+    """Whatever a stage raises is about what it was given; not so refusals, and what is said of a file or a disk.
+
+    A service that a stage asks may not answer: that is tried again, too.
+    """
     try:
         yield
-    except (InputError, OSError):
+    except InputError:
         raise
     except Exception as error:
+        if isinstance(error, OSError) and (error.filename is not None or error.errno in _OF_THE_DISK):
+            raise
         raise Unscorable(f"{type(error).__name__}: {error}") from error
 
 
@@ -85,13 +92,18 @@ def halves(places: range) -> list[range]:
     return [] if len(places) < 2 else [range(places.start, middle), range(middle, places.stop)]
 
 
-def spread(count: int) -> list[int]:
-    """Some places from all over, to be tried where nothing of a block goes through.
+def spread(count: int, most: int = _OTHERS) -> list[int]:
+    """Some places from all over."""
+    return [int(place) for place in np.linspace(0, count - 1, min(count, most))]
 
-    Its texts are to blame only if others still do. A model, a device or a disk that has gone leaves no failures behind:
-    the next run tries all that again.
+
+def refuse_hopeless(reason: str, count: int, goes_through: Callable[[int], bool]) -> None:
+    """Where nothing of a block goes through, its texts are to blame only if others, from all over, still do.
+
+    A model, a device or a disk that has gone leaves no failures behind: the next run tries all that again.
     """
-    return sorted({int(place) for place in np.linspace(0, count - 1, _OTHERS)})
+    if not any(goes_through(place) for place in spread(count)):
+        raise Unscorable(f"nothing goes through any more: {reason}")
 
 
 def read_reasons(folder: Path) -> dict[int, str]:

@@ -1,6 +1,6 @@
 """The second stage: blocks of queries with what was found for them, reranked wherever that is."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -11,9 +11,9 @@ import polars as pl
 from surecut.arrays import Float64, Int64
 from surecut.errors import Unscorable
 from surecut.system.collection import Queries
-from surecut.system.isolating import Failure, blamed_on_texts, halves, isolate, spread
+from surecut.system.isolating import Failure, blamed_on_texts, halves, isolate, refuse_hopeless, spread
 from surecut.system.rerankers import Reranker
-from surecut.system.searching import Found
+from surecut.system.searching import Found, found_file
 from surecut.system.texts import TextStore
 from surecut.system.topk import Hits
 
@@ -48,7 +48,7 @@ class Scorer:
     queries: Queries
     documents: Path
     found: Path
-    groups: Sequence[range]  # those that were searched for
+    groups: Sequence[range]  # of all queries; those of which all blocks were there need not have been searched for
 
     def __call__(self) -> "Scoring":
         documents = TextStore(self.documents)
@@ -75,48 +75,33 @@ class Scoring:
         self, reranker: Reranker, queries: Queries, documents: TextStore, found: Path, groups: Sequence[range]
     ) -> None:
         self._reranker, self._queries, self._documents = reranker, queries, documents
-        self._groups = groups
+        self._folder, self._groups = found, groups
         self._found = lru_cache(_GROUPS_HELD)(lambda group: Found.load(found, group))
-        self._sound: Task | None = None  # a block that was scored last
 
     def __call__(self, task: Task) -> Scored:
-        found, queries = self._found(task.group), self._queries[task.queries.start : task.queries.stop]
-        hits = [self._hits(task.group, number) for number in task.queries]
+        queries = self._queries[task.queries.start : task.queries.stop]
+        found = self._found(task.group).about(task.queries)
         before = self._reranker.cut
-        scores, unscored = self._rerank(queries, hits)
-        unsearched = [
-            Failure(self._queries.ids[number], None, found.reasons[number])
-            for number in task.queries
-            if number in found.reasons
-        ]
-        if not np.isnan(scores).all():
-            self._sound = task
-        elif unscored:
-            self._refuse_hopeless(unscored[0].reason)
-        return Scored(self._rows(queries, hits, scores), unsearched + unscored, self._reranker.cut - before)
+        scores, unscored = self._rerank(queries, found.hits)
+        if unscored and np.isnan(scores).all():
+            refuse_hopeless(unscored[0].reason, len(self._queries), self._goes_through)
+        unsearched = [Failure(self._queries.ids[number], None, reason) for number, reason in found.reasons.items()]
+        return Scored(self._rows(queries, found.hits, scores), unsearched + unscored, self._reranker.cut - before)
 
-    def _refuse_hopeless(self, reason: str) -> None:
-        """Where nothing of a block can be scored, others are tried."""
+    def _goes_through(self, number: int) -> bool:
+        """Can a query be scored, with a few of what was found for it, and of all documents?"""
         before = self._reranker.cut
-        if not any(self._goes_through(group, number) for group, number in self._others()):
-            raise Unscorable(f"nothing can be scored any more: {reason}")
+        numbers = np.unique(np.concatenate((self._few_found(number), spread(len(self._documents), _FEW))))
+        tried = Hits(numbers, np.zeros(numbers.size, dtype=np.float32))
+        scores, _ = self._rerank(self._queries[number : number + 1], [tried])
         self._reranker.cut = before
-
-    def _others(self) -> Iterator[tuple[range, int]]:
-        """Queries with the groups that they are in."""
-        if self._sound is not None:
-            yield self._sound.group, self._sound.queries.start
-        searched = [(group, number) for group in self._groups for number in group]
-        yield from (searched[place] for place in spread(len(searched)))
-
-    def _goes_through(self, group: range, number: int) -> bool:
-        hits = self._hits(group, number)
-        first = Hits(hits.documents[:_FEW], hits.scores[:_FEW])
-        scores, _ = self._rerank(self._queries[number : number + 1], [first])
         return not np.isnan(scores).all()
 
-    def _hits(self, group: range, number: int) -> Hits:
-        return self._found(group).hits[number - group.start]
+    def _few_found(self, number: int) -> Int64:
+        group = next(each for each in self._groups if number in each)
+        if not found_file(self._folder, group).exists():
+            return np.empty(0, dtype=np.int64)
+        return self._found(group).about(range(number, number + 1)).hits[0].documents[:_FEW]
 
     def _rerank(self, queries: Queries, hits: Sequence[Hits]) -> tuple[Float64, list[Failure]]:
         """A score for each candidate, one after the other; nan for a pair that the reranker fails on."""

@@ -12,7 +12,7 @@ from surecut.errors import InputError
 from surecut.runners import LOCAL, Runner
 from surecut.system.cache import cache_folder, digest, locked
 from surecut.system.collection import Queries
-from surecut.system.growing import Block, GrowingTable
+from surecut.system.growing import GrowingTable
 from surecut.system.isolating import Failure
 from surecut.system.quality import quality
 from surecut.system.recipe import Recipe, read_recipe
@@ -69,11 +69,13 @@ def _score(recipe: Recipe, folder: Path, watch: Watch, runner: Runner) -> Report
     _refuse_other_judgements(recipe, documents)
     plan = _plan(recipe, queries, documents)
     table = GrowingTable(folder, plan, len(queries), recipe.depth, recipe.reranker.pairs_per_block)
-    table.open()
     shelf = cache_folder().resolve() / "found" / digest(str(folder.resolve()))
+    if not table.begun:
+        shutil.rmtree(shelf, ignore_errors=True)  # of another table, that was made here and removed
+    table.open()
     cut = 0
     if not table.finished:
-        cut = _fill(table, recipe, queries, documents, shelf, watch, runner)
+        cut = _Job(table, recipe, queries, documents, watch, runner).fill(shelf)
     if not table.finished or _described_otherwise(table, recipe, queries):
         _finish(table, recipe, queries, documents)
     table.tidy()
@@ -109,46 +111,49 @@ def _plan(recipe: Recipe, queries: Queries, documents: TextStore) -> dict[str, A
     }
 
 
-def _fill(
-    table: GrowingTable,
-    recipe: Recipe,
-    queries: Queries,
-    documents: TextStore,
-    shelf: Path,
-    watch: Watch,
-    runner: Runner,
-) -> int:
-    """Score what is missing; returned is how many documents had to be cut.
+@dataclass(frozen=True, eq=False)
+class _Job:
+    """A table that grows, with what it grows by."""
 
-    What the retriever finds is put on the shelf, a folder from which workers take what they rerank.
-    """
-    missing, cut = table.missing(), 0
-    if missing:
-        runner.start(watch)
-        index = indexed(recipe.retriever, documents, watch, runner)
-        table.keep_documents(recipe.retriever.failures(documents, index))
-        recipe.reranker.prepare(documents, watch, runner)
-        found = shelf / digest(table.plan, index.name)  # an index is another one if the library that made it is
-        tasks = _tasks(table, missing)
-        groups = list(dict.fromkeys(task.group for task in tasks))
-        searcher = Searcher(recipe.retriever, queries, documents.folder, index, recipe.depth)
-        search_groups(searcher, groups, found, watch, runner)
-        watch.stage("scoring queries", len(queries), len(queries) - sum(block.end - block.start for block in missing))
-        scorer = Scorer(recipe.reranker, queries, documents.folder, found, groups)
-        for place, scored in runner.infer(scorer, tasks):
-            table.write(missing[place], scored.rows, scored.failures)
-            cut += scored.cut
-            watch.advance(missing[place].end - missing[place].start, scored.rows.height)
-    table.gather()
-    return cut
+    table: GrowingTable
+    recipe: Recipe
+    queries: Queries
+    documents: TextStore
+    watch: Watch
+    runner: Runner
 
+    def fill(self, shelf: Path) -> int:
+        """Score what is missing; returned is how many documents had to be cut."""
+        missing, cut = self.table.missing(), 0
+        if missing:
+            self.runner.start(self.watch)
+            self.recipe.reranker.prepare(self.documents, self.watch, self.runner)
+            groups = self.table.groups()
+            tasks = [Task(groups[block.number], range(block.start, block.end)) for block in missing]
+            found = self._search(list(dict.fromkeys(task.group for task in tasks)), shelf)
+            self.watch.stage(
+                "scoring queries", len(self.queries), len(self.queries) - sum(len(task.queries) for task in tasks)
+            )
+            scorer = Scorer(
+                self.recipe.reranker, self.queries, self.documents.folder, found, list(dict.fromkeys(groups))
+            )
+            for place, scored in self.runner.infer(scorer, tasks):
+                self.table.write(missing[place], scored.rows, scored.failures)
+                cut += scored.cut
+                self.watch.advance(len(tasks[place].queries), scored.rows.height)
+        self.table.gather()
+        return cut
 
-def _tasks(table: GrowingTable, missing: Sequence[Block]) -> list[Task]:
-    """Blocks with the group that each is searched for in."""
-    groups = {
-        block.number: range(blocks[0].start, blocks[-1].end) for blocks in table.searched_together() for block in blocks
-    }
-    return [Task(groups[block.number], range(block.start, block.end)) for block in missing]
+    def _search(self, groups: Sequence[range], shelf: Path) -> Path:
+        """The folder on the shelf that holds what was found for these groups; another index finds something else."""
+        retriever = self.recipe.retriever
+        index = indexed(retriever, self.documents, self.watch, self.runner)
+        lost = retriever.failures(self.documents, index)
+        self.table.keep_documents(lost)
+        found = shelf / digest(self.table.plan, index.name, [each.to_json() for each in lost])
+        searcher = Searcher(retriever, self.queries, self.documents.folder, index, self.recipe.depth)
+        search_groups(searcher, groups, found, self.watch, self.runner)
+        return found
 
 
 def _described_otherwise(table: GrowingTable, recipe: Recipe, queries: Queries) -> bool:

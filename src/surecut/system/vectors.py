@@ -4,6 +4,7 @@ Blocks are written at their places in the file as they come, and noted in a list
 """
 
 import json
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,12 +12,12 @@ from pathlib import Path
 import numpy as np
 
 from surecut.arrays import Array, Float32, Int64
-from surecut.errors import InputError
+from surecut.errors import InputError, Unscorable
 from surecut.files import write_atomically
 from surecut.runners import LOCAL, Runner
-from surecut.system.blocks import blocks_of, keep_failed
+from surecut.system.blocks import blocks_of, encoded
 from surecut.system.cache import built, digest, intact
-from surecut.system.isolating import Isolated, halves, isolate, read_reasons
+from surecut.system.isolating import Isolated, halves, keep_reasons, read_reasons
 from surecut.system.models.encoder import BiEncoder
 from surecut.system.texts import TextStore
 from surecut.watching import SILENT, Watch
@@ -88,40 +89,49 @@ class _Encoding:
     documents: TextStore
 
     def __call__(self, block: range) -> Isolated[Array]:
-        def encode(places: Int64) -> list[Array]:
-            texts = self.documents.texts.take(places + block.start)
+        def encode(texts: list[str]) -> list[Array]:
             return list(np.ascontiguousarray(self.encoder.documents(texts), dtype=np.float32))
 
-        return isolate(encode, len(block)).moved(block.start)
+        return encoded(encode, block, self.documents)
 
 
 def _encode(encoder: BiEncoder, documents: TextStore, folder: Path, watch: Watch, runner: Runner) -> None:
     missing = _missing(folder, len(documents))
     watch.stage("encoding documents", len(documents), len(documents) - sum(map(len, missing)))
-    for place, encoded in runner.infer(_Encoder(encoder, documents.folder), missing):
+    for place, found in runner.infer(_Encoder(encoder, documents.folder), missing):
         block = missing[place]
-        keep_failed(folder, block, encoded.reasons, documents)
-        if not (folder / _SHAPE).exists():
-            width = next(iter(encoded.made.values())).size
-            _refuse_other_width(encoder, width)
-            write_atomically(folder / _SHAPE, json.dumps({"width": width}))
-        _write(folder, block, _rows(encoded, block, _width(folder)))
+        keep_reasons(folder, block, found.reasons)
+        if found.made:
+            if not (folder / _SHAPE).exists():
+                width = next(iter(found.made.values())).size
+                _refuse_other_width(encoder, width)
+                write_atomically(folder / _SHAPE, json.dumps({"width": width}))
+            _write(folder, block, _rows(found, block, _width(folder)))
         watch.advance(len(block))
+    if not (folder / _SHAPE).exists():
+        raise Unscorable(f"no document can be encoded: {next(iter(read_reasons(folder).values()), 'there is none')}")
+    os.truncate(folder / _FILE, len(documents) * _row_bytes(folder))  # the last block may be of failures alone
 
 
 def _write(folder: Path, block: range, rows: Float32) -> None:
+    """Vectors first, and on the disk before they are said to be there."""
     (folder / _FILE).touch()
     with (folder / _FILE).open("r+b") as file:
         file.seek(block.start * rows[0].nbytes)
         file.write(rows.tobytes())
+        file.flush()
+        os.fsync(file.fileno())
     with (folder / _THERE).open("a") as there:
         there.write(f"\n{_name(block)}")
 
 
 def _missing(folder: Path, count: int) -> list[range]:
-    """Blocks that no earlier run has left."""
-    there = set((folder / _THERE).read_text().splitlines()) if (folder / _THERE).exists() else set()
-    return [block for block in blocks_of(count) if _name(block) not in there]
+    """Blocks that no earlier run has left; what is noted counts as far as the vectors reach."""
+    there: set[str] = set()
+    if all((folder / name).exists() for name in (_FILE, _SHAPE, _THERE)):
+        there = set((folder / _THERE).read_text().splitlines())
+        reach = (folder / _FILE).stat().st_size // _row_bytes(folder)
+    return [block for block in blocks_of(count) if _name(block) not in there or block.stop > reach]
 
 
 def _name(block: range) -> str:
@@ -129,9 +139,9 @@ def _name(block: range) -> str:
     return f"{block.start} {block.stop}."
 
 
-def _rows(encoded: Isolated[Array], block: range, width: int) -> Float32:
+def _rows(found: Isolated[Array], block: range, width: int) -> Float32:
     rows = np.zeros((len(block), width), dtype=np.float32)
-    for number, vector in encoded.made.items():
+    for number, vector in found.made.items():
         rows[number - block.start] = vector
     return rows
 
@@ -147,6 +157,10 @@ def _refuse_other_width(encoder: BiEncoder, width: int) -> None:
 
 def _width(folder: Path) -> int:
     return int(json.loads((folder / _SHAPE).read_text())["width"])
+
+
+def _row_bytes(folder: Path) -> int:
+    return _width(folder) * np.dtype(np.float32).itemsize
 
 
 def _open(folder: Path, count: int) -> Float32:
