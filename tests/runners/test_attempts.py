@@ -4,7 +4,8 @@ import pickle
 
 import pytest
 
-from surecut.runners.attempts import TRIES, WHY, Actor
+from surecut import InputError
+from surecut.runners.attempts import TRIES, WHY, Actor, unwrapped
 from surecut.system.isolating import Isolated
 from surecut.system.vectors import _Encoder
 
@@ -14,10 +15,13 @@ cloudpickle = pytest.importorskip("ray").cloudpickle
 class Deadly:
     """Documents are encoded with their own numbers; some end the process."""
 
-    def __init__(self, *numbers):
-        self.numbers = numbers
+    def __init__(self, *numbers, loads=True):
+        self.numbers, self.loads = numbers, loads
 
     def __call__(self):
+        if not self.loads:
+            raise SystemExit
+
         def encode(block):
             if set(self.numbers) & set(block):
                 raise SystemExit  # nothing that could be caught as an error
@@ -37,7 +41,7 @@ def outlived(worker, block, folder):
         except SystemExit:
             continue
         assert made["place"] == [7]
-        return pickle.loads(made["made"][0]), deaths
+        return unwrapped(pickle.loads(made["made"][0])), deaths
     raise AssertionError("no end of it")
 
 
@@ -61,3 +65,17 @@ def test_what_goes_through_after_all_leaves_no_note(tmp_path, monkeypatch):
     found, deaths = outlived(Deadly(), range(8), tmp_path)
     assert (len(found.made), deaths) == (8, 0)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_model_that_ends_the_process_as_it_is_loaded_ends_the_job(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match="to load the model or the index ended its worker 3 times: out of memory"):
+        outlived(Deadly(loads=False), range(8), tmp_path)
+
+
+def test_a_model_that_ends_the_process_whatever_it_is_given_ends_the_job(tmp_path, monkeypatch):
+    """Long before every item is given up by itself."""
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match="whatever a worker is given ended its worker 3 times"):
+        outlived(Deadly(*range(512)), range(512), tmp_path)
+    assert outlived(Deadly(*range(16)), range(16), tmp_path)[0].made == {}

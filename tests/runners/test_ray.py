@@ -352,12 +352,12 @@ def test_a_cluster_that_is_never_reached_is_not_waited_for():
 
 
 ENDING = """
-import atexit, signal
+import atexit, signal, sys
 import surecut as sc
 from surecut import cli
 
 def run():
-    atexit.register(signal.raise_signal, signal.SIGINT)  # called after what Ray registers
+    atexit.register(signal.raise_signal, int(sys.argv[1]))  # called after what Ray registers
     sc.Ray().start()
     atexit.register(print, "ending")
     return 0
@@ -367,8 +367,11 @@ cli.main()
 """
 
 
-def test_ctrl_c_while_ray_ends_comes_too_late(tmp_path):
-    ended = subprocess.run([sys.executable, "-c", ENDING], cwd=tmp_path, capture_output=True, text=True)
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_while_ray_ends_comes_too_late(tmp_path, number):
+    ended = subprocess.run(
+        [sys.executable, "-c", ENDING, str(int(number))], cwd=tmp_path, capture_output=True, text=True
+    )
     assert (ended.returncode, ended.stdout, ended.stderr) == (0, "ending\n", "")
 
 

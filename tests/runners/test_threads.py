@@ -70,5 +70,7 @@ def test_a_worker_is_made_once_and_its_results_have_places():
         made.append(1)
         return str
 
+    assert list(Local().infer(worker, [])) == []
+    assert made == []
     assert list(Local().infer(worker, [7, 8])) == [(0, "7"), (1, "8")]
     assert made == [1]

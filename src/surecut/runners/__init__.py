@@ -61,6 +61,8 @@ class Local:
 
     def infer(self, worker: Worker[T], items: Sequence[Any]) -> Iterator[tuple[int, T]]:
         """One after the other: a model spreads its batches over the cores by itself."""
+        if not items:
+            return  # nothing that a model would have to be loaded for
         work = worker()
         for place, item in enumerate(items):
             yield place, work(item)

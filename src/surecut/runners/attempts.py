@@ -7,14 +7,16 @@ import traceback
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from surecut.errors import InputError
-from surecut.runners import Worker
 
 TRIES = 3  # of an item that ends its worker
+_FEW = 16  # parts of an item, the first ones, that may all be to blame
 _PART = "-"  # in the names of parts
+_LOADING = "-loading"  # behind the name of an item that is waiting for its worker to be ready
 WHY = f"ended its worker {TRIES} times: out of memory, or a fault of the library"
 
 
@@ -61,47 +63,57 @@ class Actor:
     """Holds what a worker needs, from its first item on.
 
     What is begun is noted in a folder that outlives the actor: an item that has ended its worker too often is divided,
-    and what cannot be divided is given up.
+    and what cannot be divided is given up. What ends with everything, or already when it loads its model, is no item's
+    fault.
     """
 
     def __init__(self, worker: bytes, folder: str, ledger: str) -> None:
         self._sent, self._folder, self._ledger = worker, folder, Path(ledger)
-        self._worker: Worker[Any] | None = None
-        self._work: Callable[[Any], Any] | None = None
+        self._worker: Any = None
+        self._work: Any = None  # what the worker becomes once it is ready
+        self._given_up = self._gone_through = 0  # parts of the present item
 
     def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
         place = int(batch["place"][0])
-        made = self._made(str(place), pickle.loads(batch["item"][0]))
+        made = attempted(partial(self._whole, str(place)), pickle.loads(batch["item"][0]), self._folder)
         return {"place": [place], "made": [pickle.dumps(made)]}
+
+    def _whole(self, name: str, item: Any) -> Any:
+        if self._work is None:
+            self._make_ready(self._ledger / f"{name}{_LOADING}")
+        self._given_up = self._gone_through = 0
+        return self._made(name, item)
+
+    def _make_ready(self, note: Path) -> None:
+        if _begun(note) > TRIES:
+            raise InputError(f"to load the model or the index {WHY}: have workers enough memory?")
+        import ray
+
+        self._worker = ray.cloudpickle.loads(self._sent)
+        self._work = self._worker()
+        note.unlink(missing_ok=True)
 
     def _made(self, name: str, item: Any) -> Any:
         note = self._ledger / name
         begun = _begun(note)
         if begun > 1:
-            parts = self._loaded().divided(item)
+            parts = self._worker.divided(item)
             if begun > TRIES or (parts and _PART in name):  # half of what is suspect is divided further at once
-                return attempted(lambda _: self._made_of(name, item, parts), item, self._folder)
-        made = attempted(self._done, item, self._folder)
+                return self._made_of(name, item, parts)
+        made = self._work(item)
         note.unlink(missing_ok=True)
+        self._gone_through += 1
         return made
 
     def _made_of(self, name: str, item: Any, parts: Sequence[Any]) -> Any:
-        if not parts:
-            return self._loaded().given_up(item, WHY)
-        made = [unwrapped(self._made(f"{name}{_PART}{number}", part)) for number, part in enumerate(parts)]
-        return self._loaded().joined(made)
-
-    def _done(self, item: Any) -> Any:
-        if self._work is None:
-            self._work = self._loaded()()
-        return self._work(item)
-
-    def _loaded(self) -> Worker[Any]:
-        if self._worker is None:
-            import ray
-
-            self._worker = ray.cloudpickle.loads(self._sent)
-        return self._worker
+        if parts:
+            return self._worker.joined(
+                [self._made(f"{name}{_PART}{number}", part) for number, part in enumerate(parts)]
+            )
+        self._given_up += 1
+        if self._given_up > _FEW and not self._gone_through:
+            raise InputError(f"whatever a worker is given {WHY}: have workers enough memory?")
+        return self._worker.given_up(item, WHY)
 
 
 def _begun(note: Path) -> int:

@@ -5,6 +5,7 @@ import logging
 import os
 import signal
 import socket
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -31,6 +32,8 @@ def connected(address: str | None) -> Any:
     here = address is None or address.startswith(("127.", "localhost:"))
     for name, value in ({**_QUIET, **_ON_LOOPBACK} if here else _QUIET).items():
         os.environ.setdefault(name, value)
+    if "ray" not in sys.modules:
+        atexit.register(_hold_off_signals)  # before Ray's own, so after it: it lets SIGTERM through again as it ends
     ray = needed("ray", "ray")
     if ray.is_initialized():
         _refuse_another(ray, address)
@@ -49,7 +52,7 @@ def connected(address: str | None) -> Any:
             "RAY_AUTH_TOKEN) where it asks for one?"
         ) from None
     _joined[address] = ray.get_runtime_context().gcs_address
-    atexit.register(_hold_off_interrupts)  # after Ray's own, so before it: what was done is done
+    atexit.register(_hold_off_signals)  # after Ray's own, so before it: what was done is done
     if address is not None:
         threading.Thread(target=_watch_head, args=(ray,), daemon=True).start()
     return ray
@@ -145,9 +148,10 @@ def _first_line(error: Exception) -> str:
     return (str(error).splitlines() or [type(error).__name__])[0]
 
 
-def _hold_off_interrupts() -> None:
+def _hold_off_signals() -> None:
     with suppress(ValueError):  # not the main thread
         signal.signal(signal.SIGINT, signal.SIG_IGN)
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
 
 
 def _refuse_another(ray: Any, address: str | None) -> None:
