@@ -39,6 +39,14 @@ def test_the_certificate_records_how_the_scores_lie(data, certificate):
     assert inside.mean() == pytest.approx(0.9, abs=0.01)
 
 
+def test_a_zero_has_no_sign():
+    """Which of two equal scores a quantile or an end is depends on the order of the queries."""
+    best = np.array([0.0, -0.0, 0.0, -0.0], dtype=np.float32)
+    for order in ([0, 1, 2, 3], [1, 0, 3, 2]):
+        recorded = Scale.of(best[order], float(best[order][0]), float(best[order][1])).to_json()
+        assert [str(bound) for bound in recorded.values()] == ["0.0"] * 4
+
+
 def test_no_list_of_the_same_retriever_is_refused(data):
     """One half calibrates, the lists of the other are its retriever's: alone, and as one batch."""
     first, second = data.split((0.5, 0.5), seed=1)

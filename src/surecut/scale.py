@@ -35,7 +35,8 @@ class Scale:
         if not best.size:
             return None
         usual = np.quantile(best, _USUAL, method="inverted_cdf")
-        return cls(lowest, highest, *(float(bound) for bound in usual))
+        signless = (float(bound) + 0.0 for bound in (lowest, highest, *usual))  # which zero it is depends on the order
+        return cls(*signless)
 
     @classmethod
     def from_json(cls, record: Mapping[str, Any] | None) -> "Scale | None":

@@ -224,6 +224,17 @@ def test_a_group_does_not_tune_and_certify(surecut, tmp_path, command):
     assert "group 'user-0' is in the tuning data and in the calibration data (40 are)" in ended.err
 
 
+def test_a_tuning_table_with_groups_of_its_own_has_no_others(surecut, tmp_path):
+    left, right = sc.simulate(queries=300, depth=20, seed=2).split((0.5, 0.5))
+    sc.write_table(left, tmp_path / "left")
+    sc.write_table(right.with_groups({query: f"session-{query}" for query in right.query_ids}), tmp_path / "right")
+    users = [f"{query}\tuser-{place % 40}" for data in (left, right) for place, query in enumerate(data.query_ids)]
+    (tmp_path / "groups.tsv").write_text("\n".join(users))
+    ended = surecut("calibrate", "--table", "left", "--tune-table", "right", "--groups", "groups.tsv")
+    assert ended.status == 2
+    assert "right: has a column 'group', and --groups is given too: give one of them" in ended.err
+
+
 def test_standard_input_is_read_once_only(surecut, systems):
     runs = systems["calibration"]
     ended = surecut("calibrate", "--retriever", "-", "--reranker", "-", "--qrels", runs.qrels)

@@ -95,8 +95,7 @@ def open_data(
         data = read_trec(str(retriever), reranker, qrels, **options)
     if groups is None:
         return data
-    if data.groups is not None:
-        raise InputError(f"{table}: has a column 'group', and --groups is given too: give one of them")
+    _refuse_two_groupings(data, table)
     if not any(query in groups for query in data.query_ids):
         raise InputError(
             f"--groups names none of the queries of {table or retriever}; lines are 'query group', with the ids of "
@@ -112,7 +111,16 @@ def open_tuning(
     if table is None:
         return None
     data = open_data(None, None, None, table, **options)
-    return data if groups is None or data.groups is not None else data.with_groups(groups)
+    if groups is None:
+        return data
+    _refuse_two_groupings(data, table)
+    return data.with_groups(groups)
+
+
+def _refuse_two_groupings(data: "Candidates | ScoreTable", table: str | None) -> None:
+    """Queries that share a group by the one may not by the other."""
+    if data.groups is not None:
+        raise InputError(f"{table}: has a column 'group', and --groups is given too: give one of them")
 
 
 def groups_in(path: str | None) -> Mapping[str, str] | None:
