@@ -99,7 +99,7 @@ def test_extra_reranked_documents_are_counted():
 def test_missing_reranker_scores_name_query_document_and_a_depth_that_fits():
     fewer = without(RERANKER, "q1", "c")
     with pytest.raises(
-        InputError, match=r"no score for query 'q1', document 'c'.*--depth 2, .*--missing-reranker lowest"
+        InputError, match=r"no score for query 'q1', document 'c'.*--depth 2 at most, .*--missing-reranker lowest"
     ):
         Candidates.from_dicts(RETRIEVER, fewer)
     assert Candidates.from_dicts(RETRIEVER, fewer, depth=2).lengths.tolist() == [2, 2]
@@ -107,7 +107,7 @@ def test_missing_reranker_scores_name_query_document_and_a_depth_that_fits():
 
 def test_the_suggested_depth_fits_every_query():
     fewer = without(without(RERANKER, "q1", "c"), "q2", "d")
-    with pytest.raises(InputError, match=r"\(2 such candidates\).*--depth 1,"):
+    with pytest.raises(InputError, match=r"\(2 such candidates here\).*--depth 1 at most,"):
         Candidates.from_dicts(RETRIEVER, fewer)
     assert Candidates.from_dicts(RETRIEVER, fewer, depth=1).lengths.tolist() == [1, 1]
 

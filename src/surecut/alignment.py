@@ -94,10 +94,10 @@ def complete(scores: Float64, listed: Listed, missing: MissingReranker) -> tuple
     if missing == "error":
         rank = absent - listed.offsets[owner]
         row, fits = int(absent[0]), int(rank.min())
-        cure = f"cut the lists with --depth {fits}, or " if fits else "or "
+        cure = f"cut the lists with --depth {fits} at most, or " if fits else "or "
         raise InputError(
             f"the reranker has no score for query '{listed.owner(row)}', document '{listed.docs[row]}' "
-            f"({absent.size:,} such candidates): rerank them, {cure}place them last with --missing-reranker lowest"
+            f"({absent.size:,} such candidates here): rerank them, {cure}place them last with --missing-reranker lowest"
         )
     low = np.full(len(listed.queries), np.inf)
     present = np.flatnonzero(~np.isnan(scores))

@@ -71,8 +71,8 @@ class Listed:
             row = int(np.argmin(finite))
             document = f", document '{self.docs[row]}'" if "doc_id" in self.frame.columns else ""
             raise InputError(
-                f"the {what} score of query '{self.owner(row)}'{document} is not a finite number: remove the line or "
-                "mend the score"
+                f"the {what} score of query '{self.owner(row)}'{document} is not a finite number of "
+                f"{8 * scores.itemsize} bits: remove the line or mend the score"
             )
 
 

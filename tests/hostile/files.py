@@ -221,7 +221,7 @@ TABLES = {
         "candidates.parquet: not readable as Parquet",
     ),
     "a table of zeros": Case(
-        link("table/candidates.parquet", "/dev/zero"), "calibrate --table table", "candidates.parquet: no such file"
+        link("table/candidates.parquet", "/dev/zero"), "calibrate --table table", "candidates.parquet: not a file"
     ),
     "meta.json of gigabytes": Case(
         sparse("table/meta.json"), "calibrate --table table", "meta.json: more than 16,777,216 bytes"

@@ -108,11 +108,13 @@ def test_judgements_stand_in_one_place(made):
         sc.scan_table(folder)
 
 
-@pytest.mark.parametrize("parts", [3, "two", -1])
-def test_another_number_of_parts_than_declared_is_refused(made, parts):
+@pytest.mark.parametrize(
+    ("parts", "cure"), [(3, "it makes what is missing again"), (1, "remove what is not of this table"), (-1, "remove")]
+)
+def test_another_number_of_parts_than_declared_is_refused(made, parts, cure):
     folder = made()
     (folder / "meta.json").write_text(json.dumps({"parts": parts}))
-    with pytest.raises(sc.InputError, match=f"2 parts in candidates/, and meta.json says {parts!r}"):
+    with pytest.raises(sc.InputError, match=f"2 parts in candidates/, and meta.json says {parts}: .*{cure}"):
         sc.scan_table(folder)
 
 

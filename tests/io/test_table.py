@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import os
 from datetime import date
 
 import numpy as np
@@ -156,7 +157,7 @@ def test_a_broken_part_is_named(table):
         read_table(table)
 
 
-@pytest.mark.parametrize("content", [b"{", b"[]", b"\xff\xfe", b'{"fingerprints": 3}'])
+@pytest.mark.parametrize("content", [b"{", b"[]", b"\xff\xfe", b'{"fingerprints": 3}', b'{"parts": "x"}'])
 def test_a_broken_meta_file_is_named(table, content):
     (table / "meta.json").write_bytes(content)
     with pytest.raises(InputError, match=r"meta\.json"):
@@ -236,3 +237,10 @@ def test_parts_of_different_columns_are_refused(tmp_path):
         frame.write_parquet(tmp_path / "candidates" / f"part-{column}.parquet")
     with pytest.raises(InputError, match="candidates: its parts have different columns"):
         read_table(tmp_path)
+
+
+def test_a_pipe_in_the_place_of_a_part_is_no_file(table):
+    in_parts(table)
+    os.mkfifo(table / "candidates" / "part-00003.parquet")
+    with pytest.raises(InputError, match=r"part-00003\.parquet: not a file"):
+        read_table(table)

@@ -202,8 +202,15 @@ def test_it_listens_where_nobody_else_can_reach_it(ray):
     assert {node["NodeManagerAddress"] for node in ray.nodes()} == {"127.0.0.1"}
 
 
-def test_a_head_that_answers_but_does_not_take_us_in_is_not_said_to_be_absent(monkeypatch):
+@pytest.mark.parametrize(("token", "cause"), [(False, "does it ask for a token"), (True, "export RAY_AUTH_MODE=token")])
+def test_a_head_that_does_not_take_us_in_is_not_said_to_be_absent(monkeypatch, tmp_path, token, cause):
     """Of another version, or it asks for a token."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in ("RAY_AUTH_MODE", "RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"):
+        monkeypatch.delenv(name, raising=False)
+    if token:
+        (tmp_path / ".ray").mkdir()
+        (tmp_path / ".ray" / "auth_token").write_text("secret")
 
     def refusing(*_, **__):
         raise ConnectionError("Failed to connect to Ray cluster")
@@ -212,7 +219,7 @@ def test_a_head_that_answers_but_does_not_take_us_in_is_not_said_to_be_absent(mo
     monkeypatch.setattr(connecting, "needed", lambda *_: there)
     with socket.create_server(("127.0.0.1", 0)) as server:
         address = f"127.0.0.1:{server.getsockname()[1]}"
-        with pytest.raises(sc.InputError, match=r"does not take this process .*Failed to connect.*the same token"):
+        with pytest.raises(sc.InputError, match=rf"does not take this process .*Failed to connect.*{cause}"):
             connecting.connected(address)
     with pytest.raises(sc.InputError, match=r"no Ray cluster at .* start one with ray start --head"):
         connecting.connected(address)
@@ -328,6 +335,37 @@ sc.Ray().start()
 os.kill(os.getpid(), signal.SIGTERM)
 print("still there")
 """
+
+
+STARTING = """
+import signal, sys
+from surecut.runners import connecting
+with connecting._ends_of_its_own():
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(number))  # as Ray does it
+    signal.raise_signal(signal.SIGTERM)
+"""
+NEVER_BACK = """
+import ctypes, os, signal, sys, threading
+from surecut.runners import connecting
+connecting._MOMENT = 0.2
+signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(number))
+library, mutex = ctypes.CDLL(None), ctypes.create_string_buffer(64)
+library.pthread_mutex_lock(mutex)
+threading.Timer(0.5, os.kill, (os.getpid(), int(sys.argv[1]))).start()
+with connecting._in_time("head:6379"), connecting._nothing_on_stderr():
+    library.pthread_mutex_lock(mutex)
+"""
+
+
+def test_a_process_that_is_terminated_while_ray_starts_has_not_ended_well():
+    assert subprocess.run([sys.executable, "-c", STARTING]).returncode == -signal.SIGTERM
+
+
+@pytest.mark.parametrize(("number", "word"), [(signal.SIGINT, "interrupted"), (signal.SIGTERM, "terminated")])
+def test_a_signal_ends_a_wait_in_compiled_code(number, word):
+    command = [sys.executable, "-c", NEVER_BACK, str(int(number))]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert (ended.returncode, ended.stderr) == (128 + number, f"surecut: {word} while Ray was waited for\n")
 
 
 def test_a_process_that_is_terminated_has_not_ended_well(tmp_path):

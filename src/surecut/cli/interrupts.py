@@ -4,6 +4,8 @@ import signal
 import threading
 from types import FrameType
 
+from surecut.signals import WORDS, status_of
+
 _DEAF = frozenset({"_numba_unpickle", "_raw_object_cache_notify", "_on_type_disposal"})
 """Functions that compiled code calls without a look at whether they failed: an interrupt there ends in a crash, or in
 nothing. The first is called each time a kernel hands its results over, so just when it has run for long."""
@@ -16,7 +18,6 @@ class Interrupted(KeyboardInterrupt):
     `exec`, as when a dataclass is being made."""
 
 
-_WORDS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
 _came = [signal.SIGINT]  # the last one is what it ends by
 
 
@@ -29,7 +30,7 @@ def interrupt_cleanly() -> None:
 
 def stopped_by() -> tuple[str, int]:
     """What stopped the process, in a word and as the exit status that says so."""
-    return _WORDS[_came[-1]], 128 + _came[-1]
+    return WORDS[_came[-1]], status_of(_came[-1])
 
 
 def _interrupted(number: int, frame: FrameType | None) -> None:

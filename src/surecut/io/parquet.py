@@ -29,7 +29,8 @@ def scan_parquet(path: Path, known: Collection[str] | None = None) -> pl.LazyFra
 
 def _checked(path: Path, known: Collection[str] | None) -> int:
     if not path.is_file():
-        raise InputError(f"{path}: {'a folder, not a file' if path.is_dir() else 'no such file'}")
+        what = "a folder, not a file" if path.is_dir() else "not a file" if path.exists() else "no such file"
+        raise InputError(f"{path}: {what}")
     return refuse_lies(path, known)
 
 

@@ -207,7 +207,7 @@ def _page_values(page: Struct) -> int:
 def _refuse_prefixes(encoding: object) -> None:
     """Texts that each begin with all of the one before grow with the square of their number."""
     if encoding == _DELTA_BYTE_ARRAY:
-        raise Malformed("the encoding DELTA_BYTE_ARRAY, which is not read here")
+        raise Malformed("the encoding DELTA_BYTE_ARRAY, where PLAIN, DELTA_LENGTH_BYTE_ARRAY or a dictionary is read")
 
 
 def _structs(holder: Struct, field: int, needed: bool = True) -> list[Struct]:

@@ -27,6 +27,8 @@ from surecut.measures import NO_CUTOFF
 from surecut.runners import LOCAL, Runner
 from surecut.watching import SILENT, Watch
 
+_DESCRIBED = {"fingerprints": dict, "parts": int}
+
 UNFINISHED = "unfinished.json"
 """What `surecut score` keeps in the folder until the table is whole."""
 
@@ -139,9 +141,9 @@ def read_meta(folder: str | Path) -> dict[str, Any]:
     if not path.exists():
         return {}
     meta = parse_json(read_document(path, LARGEST_DESCRIPTION), path)
-    if not isinstance(meta, dict) or not isinstance(meta.get("fingerprints", {}), dict):
-        raise InputError(f"{path}: not the meta.json of a score table")
-    return meta
+    if isinstance(meta, dict) and all(isinstance(meta.get(name, kind()), kind) for name, kind in _DESCRIBED.items()):
+        return meta
+    raise InputError(f"{path}: not the meta.json of a score table")
 
 
 def write_table(data: Candidates, folder: str | Path, meta: Mapping[str, Any] | None = None) -> None:
@@ -252,10 +254,10 @@ def _parts(root: Path, count: int | None) -> list[Path]:
             "folder of run files will do)"
         )
     if count is not None and len(parts) != count:
-        raise InputError(
-            f"{root}: {len(parts)} parts in candidates/, and meta.json says {count!r}; if surecut score made the "
-            "table, it makes what is missing again with the same recipe"
-        )
+        cure = "remove what is not of this table"
+        if len(parts) < count:
+            cure = "if surecut score made the table, it makes what is missing again with the same recipe"
+        raise InputError(f"{root}: {len(parts)} parts in candidates/, and meta.json says {count:,}: {cure}")
     return parts
 
 

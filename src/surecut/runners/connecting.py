@@ -10,18 +10,26 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any
 
 from surecut.errors import InputError
 from surecut.extras import needed
+from surecut.signals import WORDS, status_of
 
+KEPT = "what was done is kept: the same command goes on where it was"
 _STDERR = 2
 _PATIENCE = 10.0  # seconds, for an answer
 _LONGEST_START = 180.0  # seconds; Ray itself has no end of waiting for a head that it cannot reach
+_MOMENT = 3.0  # seconds, for Ray to come back once the process is to end
 _LOOK_AGAIN = 5.0  # seconds
 _FAILED = 2  # exit status
 _WITHOUT_HEAD = 40.0  # seconds; Ray itself ends the process after 60, without a word
-_QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_BACKEND_LOG_LEVEL": "fatal"}  # nobody is told, nothing is printed
+_QUIET = {
+    "RAY_USAGE_STATS_ENABLED": "0",  # nobody is told
+    "RAY_BACKEND_LOG_LEVEL": "fatal",
+    "RAY_DEDUP_LOGS_SKIP_REGEX": ".*",  # of what went wrong elsewhere, which Ray prints on standard output
+}
 _ON_LOOPBACK = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}  # how Ray itself keeps to an address nobody else can reach
 
 _joined: dict[str | None, str] = {}  # addresses this process has connected to, with the cluster that it found there
@@ -46,16 +54,24 @@ def connected(address: str | None) -> Any:
     except (OSError, RuntimeError, ValueError) as error:
         if not answered:
             raise _no_cluster(address, error) from None
-        raise InputError(
-            f"what is at '{address}' does not take this process into its cluster ({_first_line(error)}): is it the "
-            "head of a Ray cluster, with the same version of Ray and Python, and the same token (RAY_AUTH_MODE, "
-            "RAY_AUTH_TOKEN) where it asks for one?"
-        ) from None
+        raise _refuses_us(str(address), error) from None
     _joined[address] = ray.get_runtime_context().gcs_address
     atexit.register(_hold_off_signals)  # after Ray's own, so before it: what was done is done
     if address is not None:
         threading.Thread(target=_watch_head, args=(ray,), daemon=True).start()
     return ray
+
+
+def _refuses_us(address: str, error: Exception) -> InputError:
+    kept = Path(os.environ.get("RAY_AUTH_TOKEN_PATH") or Path.home() / ".ray" / "auth_token")
+    if "RAY_AUTH_MODE" not in os.environ and ("RAY_AUTH_TOKEN" in os.environ or kept.exists()):
+        cause = "ray start has a cluster ask for a token where there is one, as here: export RAY_AUTH_MODE=token. Or "
+    else:
+        cause = "does it ask for a token (RAY_AUTH_MODE, RAY_AUTH_TOKEN)? Or "
+    return InputError(
+        f"what is at '{address}' does not take this process into its cluster ({_first_line(error)}): {cause}is it not "
+        "the head of a Ray cluster, or has it another version of Ray or Python?"
+    )
 
 
 @contextmanager
@@ -64,30 +80,67 @@ def _ends_of_its_own() -> Iterator[None]:
     before = signal.getsignal(signal.SIGTERM)
     try:
         yield
+    except SystemExit:  # what Ray's handler raises while Ray starts
+        _handle_again(before)
+        signal.raise_signal(signal.SIGTERM)
+        raise
     finally:
-        with suppress(ValueError):  # not the main thread: Ray has set none either
-            signal.signal(signal.SIGTERM, signal.SIG_DFL if before is None else before)
+        _handle_again(before)
+
+
+def _handle_again(before: Any) -> None:
+    with suppress(ValueError):  # not the main thread: Ray has set none either
+        signal.signal(signal.SIGTERM, signal.SIG_DFL if before is None else before)
 
 
 @contextmanager
 def _in_time(address: str | None) -> Iterator[None]:
-    """Ray waits in compiled code, where nothing can be raised."""
-    words = (
-        f"no Ray cluster at '{address or 'this machine'}' within {_LONGEST_START:g} seconds: can this machine reach "
-        "the head, and has it the same version of Ray and Python?"
-    )
+    """Ray waits in compiled code, where nothing can be raised: not when it takes too long, nor by a signal."""
     try:
         stderr = os.dup(_STDERR)  # as it is now: while Ray starts it is another
     except OSError:  # it is closed
         stderr = os.open(os.devnull, os.O_WRONLY)
-    timer = threading.Timer(_LONGEST_START, _end, (words, stderr))
-    timer.daemon = True
-    timer.start()
+    heard, told = socket.socketpair()
+    told.setblocking(False)
+    before = _tell_of_signals(told.fileno())
+    watching = threading.Thread(target=_watch_start, args=(heard, address, stderr), daemon=True)
+    watching.start()
     try:
         yield
     finally:
-        timer.cancel()
+        _tell_of_signals(before)
+        told.close()
+        watching.join()
+        heard.close()
         os.close(stderr)
+
+
+def _tell_of_signals(place: int) -> int:
+    """Have the numbers of signals written there; returned is where they were written before."""
+    try:
+        return signal.set_wakeup_fd(place, warn_on_full_buffer=False)
+    except ValueError:  # not the main thread: signals are none of its business
+        return -1
+
+
+def _watch_start(heard: socket.socket, address: str | None, stderr: int) -> None:
+    """End the process if Ray is not there in time, or does not come back when the process is to end."""
+    words = (
+        f"no Ray cluster at '{address or 'this machine'}' within {_LONGEST_START:g} seconds: can this machine reach "
+        "the head, and has it the same version of Ray and Python?"
+    )
+    limit, status = time.monotonic() + _LONGEST_START, _FAILED
+    while True:
+        heard.settimeout(max(limit - time.monotonic(), 0.001))
+        try:
+            numbers = heard.recv(1)
+        except TimeoutError:
+            _end(words, stderr, status)
+        if not numbers:
+            return  # Ray is there, or has said why not
+        if numbers[0] in WORDS:
+            words, status = f"{WORDS[signal.Signals(numbers[0])]} while Ray was waited for", status_of(numbers[0])
+            limit = min(limit, time.monotonic() + _MOMENT)
 
 
 def _watch_head(ray: Any) -> None:
@@ -101,7 +154,7 @@ def _watch_head(ray: Any) -> None:
             continue
         missing_since = missing_since or time.monotonic()
         if time.monotonic() - missing_since > _WITHOUT_HEAD and _is_connected_to(ray, head):
-            _end(f"the head of the Ray cluster at '{head}' is gone; what was done is kept: the same command goes on")
+            _end(f"the head of the Ray cluster at '{head}' is gone; {KEPT}")
 
 
 def _is_connected_to(ray: Any, head: str) -> bool:
@@ -118,11 +171,11 @@ def _answers(address: str) -> bool:
     return True
 
 
-def _end(words: str, stderr: int = _STDERR) -> None:
-    """With one line and the status of bad input; there is nothing left that could be tidied up."""
+def _end(words: str, stderr: int = _STDERR, status: int = _FAILED) -> None:
+    """With one line, and the status of bad input or of a signal; there is nothing left that could be tidied up."""
     with suppress(OSError):
         os.write(stderr, f"surecut: {words}\n".encode())
-    os._exit(_FAILED)
+    os._exit(status)
 
 
 def _refuse_nobody(address: str | None) -> bool:

@@ -22,7 +22,7 @@ from surecut.errors import InputError
 from surecut.extras import needed
 from surecut.runners import Worker
 from surecut.runners.attempts import Actor, attempted, unwrapped
-from surecut.runners.connecting import connected, room_for
+from surecut.runners.connecting import KEPT, connected, room_for
 from surecut.runners.threads import THREADS
 from surecut.watching import SILENT, Watch
 
@@ -30,6 +30,7 @@ T = TypeVar("T")
 _LEAST = 0.01  # of a processor or GPU
 _AHEAD = 3  # tasks a processor that are waiting or done, with the one it is at
 _TASK_TRIES = 5  # of a task whose worker or node goes away
+_DEATHS = "max_consecutive_actor_init_deaths"  # in a row, of workers whose node goes away as they begin
 _ROUND = 10_000  # items; Ray Data keeps an account of each, so more of them follow in rounds
 _ROOM_TO_COME = 600.0  # seconds that a cluster has to grow, where workers are asked for that it has no room for yet
 _PASSED_ON = ("SURECUT_CACHE", "SURECUT_DATA", "SURECUT_MODELS", "HF_HOME", "HF_HUB_OFFLINE", "PYTHONPATH")
@@ -146,12 +147,14 @@ def _quiet(data: Any, patience: float | None) -> Iterator[None]:
     """Ray Data with no bars and words of its own, and as patient as need be; as it was before when this is over."""
     context, log = data.DataContext.get_current(), logging.getLogger("ray.data")
     wanted: dict[str, Any] = {"enable_progress_bars": False, "print_on_execution_start": False}
+    if hasattr(context, _DEATHS):  # newer releases of Ray
+        wanted[_DEATHS] = _TASK_TRIES
     if patience is not None:
         wanted["wait_for_min_actors_s"] = patience
     before, level = {name: getattr(context, name) for name in wanted}, log.level
     for name, value in wanted.items():
         setattr(context, name, value)
-    log.setLevel(logging.ERROR)
+    log.setLevel(logging.CRITICAL)
     try:
         yield
     finally:
@@ -169,5 +172,5 @@ def _crashes_in_words(ray: Any) -> Iterator[None]:
         reason = next((line for line in str(error).splitlines() if line.strip()), type(error).__name__)
         raise InputError(
             f"Ray gave up ({reason[:300]}): is there room for the workers, with their memory and GPUs, and has every "
-            "node surecut with the same extras? What was done is kept: the same command goes on"
+            f"node surecut with the same extras? ({KEPT})"
         ) from None

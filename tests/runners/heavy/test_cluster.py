@@ -72,7 +72,8 @@ def test_a_node_that_is_killed_in_the_middle_changes_nothing(cluster, system, tm
     wait_for_blocks(process, folder, 4)
     cluster.remove_node(cluster.nodes[1], allow_graceful=False)
     assert not (folder / "meta.json").exists(), "the job was over before the node was"
-    finished(process)
+    out = finished(process)
+    assert out.startswith("tiny: 200 queries"), "Ray's own words about the node are not to be read"
     assert contents(folder) == contents(tmp_path / "local")
 
 
