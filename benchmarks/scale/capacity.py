@@ -106,7 +106,7 @@ def _needed(found: Findings, unit: Unit) -> list[str]:
             f"{vectors:,.0f} GB",
         ],
         [f"searching {QUERIES:,} queries by BM25", f"{search:,.0f}", "-", "the index", "-"],
-        ["what is found, until it is reranked (at most)", "-", "-", "-", f"{rows * _FOUND_BYTES / _GB:,.1f} GB"],
+        ["what is found, until it is reranked", "-", "-", "-", f"{rows * _FOUND_BYTES / _GB:,.1f} GB"],
         [
             f"reranking {pairs:,} pairs",
             f"{pairs * unit.pair / _HOUR:,.0f} (12 layers, int8)",
@@ -158,9 +158,9 @@ def _next(found: Findings, unit: Unit) -> list[str]:
     return [
         "## Where the next bottleneck is",
         "- **Scoring.** The reranker, by far; it is spread over as many GPUs as there are (`surecut score --runner "
-        "ray --gpus 1`), and a block of pairs is all that a failed worker loses. The driver only writes rows "
-        f"({unit.row_bytes:.0f} bytes each): a million pairs a second are {unit.row_bytes:,.0f} MB a second to its "
-        "disk, long after everything else has ended.",
+        "ray --gpus 1`), and a block of pairs is all that a failed worker loses. The driver writes what is found and "
+        f"what is scored ({_FOUND_BYTES + unit.row_bytes:.0f} bytes a pair): a million pairs a second are "
+        f"{_FOUND_BYTES + unit.row_bytes:,.0f} MB a second to its disk, long after everything else has ended.",
         f"- **Calibrating.** Decoding the Parquet files is {reading.seconds / pieces.seconds:.0%} of the time on one "
         "machine, and document ids are most of it. Ray divides that over nodes; what cannot be divided is the walk, "
         "which needs every query's change points in one place in the pre-registered order: "

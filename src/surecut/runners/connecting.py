@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from surecut.errors import InputError
 from surecut.extras import needed
@@ -171,7 +171,7 @@ def _answers(address: str) -> bool:
     return True
 
 
-def _end(words: str, stderr: int = _STDERR, status: int = _FAILED) -> None:
+def _end(words: str, stderr: int = _STDERR, status: int = _FAILED) -> NoReturn:
     """With one line, and the status of bad input or of a signal; there is nothing left that could be tidied up."""
     with suppress(OSError):
         os.write(stderr, f"surecut: {words}\n".encode())
