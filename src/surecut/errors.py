@@ -34,5 +34,9 @@ class Unscorable(InputError):
     """A model failed on what it was given: one text of it may be to blame."""
 
 
+class NothingGoesThrough(Unscorable):
+    """No text is to blame: a model fails on whatever it is given, or has begun to."""
+
+
 class EvaluatorsDisagree(RuntimeError):
     """surecut's kernels and the independent evaluator gave different values for the same list."""

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 import surecut as sc
-from surecut.errors import EvaluatorsDisagree
+from surecut.errors import EvaluatorsDisagree, NothingGoesThrough
 from surecut.io.table import write_table
 from surecut.runners import connecting
 from surecut.runners.attempts import WHY
@@ -72,6 +72,30 @@ class Unshared:
         return lambda item: open("/nowhere/at/all")
 
 
+class Encoder:
+    def __init__(self, number):
+        self.number = number
+
+    def __call__(self, block):
+        return os._exit(1) if self.number in block else Isolated({each: each for each in block}, {})
+
+    def alive(self):
+        return True
+
+
+class Device(Encoder):
+    broken = False
+
+    def __call__(self, block):
+        self.broken = self.broken or self.number in block
+        if self.broken:
+            raise NothingGoesThrough("device-side assert")
+        return Isolated({each: each for each in block}, {})
+
+    def alive(self):
+        return not self.broken
+
+
 class Deadly:
     """Documents are encoded with their own numbers; one of them ends the process that works on it."""
 
@@ -79,7 +103,7 @@ class Deadly:
         self.number = number
 
     def __call__(self):
-        return lambda block: os._exit(1) if self.number in block else Isolated({each: each for each in block}, {})
+        return Encoder(self.number)
 
     divided, joined, given_up = _Encoder.divided, _Encoder.joined, _Encoder.given_up
 
@@ -142,6 +166,26 @@ def test_what_ends_its_worker_again_and_again_is_found_and_given_up(ray):
     made = dict(sc.Ray(workers=2).infer(Deadly(3), [range(2), range(2, 4), range(4, 6)]))
     assert [made[place].reasons for place in range(3)] == [{}, {3: WHY}, {}]
     assert [made[place].made for place in range(3)] == [{0: 0, 1: 1}, {2: 2}, {4: 4, 5: 5}]
+
+
+class Breaking(Deadly):
+    """One of the documents breaks the device, for whatever comes after it."""
+
+    def __call__(self):
+        return Device(self.number)
+
+
+def test_what_breaks_a_device_is_found_and_given_up_in_processes_of_their_own(ray):
+    made = dict(sc.Ray(workers=2).infer(Breaking(3), [range(2), range(2, 4), range(4, 6)]))
+    assert [made[place].reasons for place in range(3)] == [{}, {3: WHY}, {}]
+    assert [made[place].made for place in range(3)] == [{0: 0, 1: 1}, {2: 2}, {4: 4, 5: 5}]
+
+
+def test_more_workers_than_there_is_room_for_are_not_waited_for(ray, monkeypatch):
+    monkeypatch.setattr("surecut.runners.ray._ROOM_TO_COME", 5.0)
+    here = ray.get_runtime_context().gcs_address
+    made = dict(sc.Ray(here, workers=16).infer(Adding(1), list(range(20))))
+    assert made == {number: number + 1 for number in range(20)}
 
 
 def test_queries_are_divided_and_joined_as_if_they_had_never_been():
@@ -223,6 +267,33 @@ def test_a_head_that_does_not_take_us_in_is_not_said_to_be_absent(monkeypatch, t
             connecting.connected(address)
     with pytest.raises(sc.InputError, match=r"no Ray cluster at .* start one with ray start --head"):
         connecting.connected(address)
+
+
+def test_an_address_is_the_same_by_another_name(ray):
+    port = ray.get_runtime_context().gcs_address.rpartition(":")[2]
+    assert list(sc.Ray(f"localhost:{port}").map(squared, [3])) == [9]
+
+
+@pytest.mark.parametrize("address", ["[::1]:6379", "10.0.0.1:6379"])
+def test_a_host_is_reached_without_its_brackets(monkeypatch, address):
+    asked = []
+
+    def refused(place, timeout):
+        asked.append(place)
+        raise ConnectionRefusedError(111, "refused")
+
+    monkeypatch.setattr(socket, "create_connection", refused)
+    assert not connecting._answers(address)
+    with pytest.raises(sc.InputError, match="no Ray cluster at"):
+        connecting._refuse_nobody(address)
+    assert asked == [(address.removesuffix(":6379").strip("[]"), 6379)] * 2
+
+
+def test_a_client_is_told_to_go_to_a_node(monkeypatch):
+    there = SimpleNamespace(is_initialized=lambda: False)
+    monkeypatch.setattr(connecting, "needed", lambda *_: there)
+    with pytest.raises(sc.InputError, match=r"'ray://head:10001' is not the address of a head, .* HOST:PORT"):
+        connecting.connected("ray://head:10001")
 
 
 def test_a_process_has_one_cluster(ray):

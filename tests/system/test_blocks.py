@@ -2,8 +2,8 @@
 
 import pytest
 
-from surecut.errors import Unscorable
-from surecut.system.blocks import blocks_of, encoded
+from surecut.errors import NothingGoesThrough, Unscorable
+from surecut.system.blocks import Encoding, blocks_of
 from tests.system.making import store
 
 
@@ -30,17 +30,32 @@ def documents(tmp_path):
 
 
 def test_what_is_made_goes_by_the_documents_numbers(documents):
-    found = encoded(lengths_but(12), range(8, 14), documents)
+    found = Encoding(lengths_but(12), documents)(range(8, 14))
     assert found.made == {8: 1, 9: 1, 10: 2, 11: 2, 13: 2}
     assert found.reasons == {12: "cannot read 12"}
 
 
 def test_a_whole_block_of_bad_texts_is_named_where_others_go_through(documents):
-    found = encoded(lengths_but(*range(10, 20)), range(10, 20), documents)
+    found = Encoding(lengths_but(*range(10, 20)), documents)(range(10, 20))
     assert not found.made
     assert found.reasons == {number: f"cannot read {number}" for number in range(10, 20)}
 
 
 def test_where_nothing_goes_through_it_is_not_the_texts(documents):
-    with pytest.raises(Unscorable, match="nothing goes through any more: cannot read 10"):
-        encoded(lengths_but(*range(20)), range(10, 20), documents)
+    with pytest.raises(Unscorable, match="goes through any more, since documents 'd10' to 'd19': cannot read 10"):
+        Encoding(lengths_but(*range(20)), documents)(range(10, 20))
+
+
+def test_where_nothing_goes_through_any_more_the_texts_before_are_not_to_blame_either(documents):
+    """12 is odd; while it is found, the device goes."""
+    calls, sound = [], lengths_but(12)
+
+    def encode(texts):
+        calls.append(texts)
+        if len(calls) > 4:
+            raise Unscorable("device gone")
+        return sound(texts)
+
+    with pytest.raises(NothingGoesThrough, match="since documents 'd8' to 'd15'"):
+        Encoding(encode, documents)(range(8, 16))
+    assert any(len(texts) < 8 for texts in calls[:4]), "it went while there was nothing to find"

@@ -19,7 +19,7 @@ def test_a_part_that_is_gone_is_made_again(recipe, tmp_path):
     score(in_small_blocks(path), tmp_path / "t")
     whole = contents(tmp_path / "t")
     (tmp_path / "t" / "candidates" / "part-00001.parquet").unlink()
-    with pytest.raises(InputError, match=r"parts in candidates/, and meta.json says \d+; if surecut score made"):
+    with pytest.raises(InputError, match=r"parts in candidates/, and meta.json says \d+: if surecut score made"):
         read_table(tmp_path / "t")
     score(read_recipe(path), tmp_path / "t")
     assert contents(tmp_path / "t") == whole

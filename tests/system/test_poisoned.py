@@ -183,7 +183,8 @@ def test_what_a_reranker_of_ones_own_fails_on_is_named(recipe, tmp_path, given, 
 def test_a_reranker_of_ones_own_that_never_gives_as_many_scores_ends_the_job(recipe, tmp_path):
     mine = Odd("d17", lambda _: 1.0)
     mine.rerank = lambda queries, hits, documents: [np.zeros(each.documents.size + 1) for each in hits]
-    with pytest.raises(sc.InputError, match=r"goes through any more: the reranker gave .* scores for lists of"):
+    words = r"goes through any more, since queries .*: the reranker gave .* scores for lists of"
+    with pytest.raises(sc.InputError, match=words):
         score(dataclasses.replace(read_recipe(recipe()), reranker=mine), tmp_path / "t")
 
 
@@ -366,6 +367,29 @@ def test_what_a_device_that_has_gone_leaves_is_scored_again(recipe, models, tmp_
             score(two_a_block(), tmp_path / "t")
     assert len(list((tmp_path / "t" / "blocks").iterdir())) == 6
     assert not score(two_a_block(), tmp_path / "t").failures
+    assert contents(tmp_path / "t") == contents(tmp_path / "whole")
+
+
+@pytest.mark.parametrize("calls", [8, 12, 20])
+def test_sound_texts_are_not_blamed_where_a_device_goes_while_a_bad_one_is_found(recipe, tmp_path, calls):
+    def mine(last):
+        made, done = Odd("d17", raising), []
+        rerank = made.rerank
+
+        def lasting(*given):
+            done.append(1)
+            if len(done) > last:
+                raise Unscorable("device gone")
+            return rerank(*given)
+
+        made.rerank = lasting
+        return dataclasses.replace(read_recipe(recipe()), reranker=made)
+
+    whole = score(mine(10**6), tmp_path / "whole")
+    assert {each.doc_id for each in whole.failures} == {"d17"}
+    with pytest.raises(sc.InputError, match=r"nothing goes through any more, since queries 'q\d+' to 'q\d+'"):
+        score(mine(calls), tmp_path / "t")
+    assert score(mine(10**6), tmp_path / "t") == whole
     assert contents(tmp_path / "t") == contents(tmp_path / "whole")
 
 

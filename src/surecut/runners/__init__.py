@@ -9,13 +9,26 @@ from surecut.watching import SILENT, Watch
 
 T = TypeVar("T")
 Made = TypeVar("Made")
+Done = TypeVar("Done", covariant=True)
+
+
+class Working(Protocol[Done]):
+    """A worker that is ready."""
+
+    def __call__(self, item: Any, /) -> Done:
+        """Work on one item; `NothingGoesThrough` says that it is not the item's fault that it cannot be done."""
+        ...
+
+    def alive(self) -> bool:
+        """Does anything go through, of all that there is to work on?"""
+        ...
 
 
 class Worker(Protocol[Made]):
     """Everything that is needed to work on items that a model is needed for, wherever that is."""
 
-    def __call__(self) -> Callable[[Any], Made]:
-        """Make ready (load a model, map an index), and return what then works on one item."""
+    def __call__(self) -> Working[Made]:
+        """Make ready: load a model, map an index."""
         ...
 
     def divided(self, item: Any) -> Sequence[Any]:

@@ -2,16 +2,19 @@
 
 import os
 import pickle
+import shutil
 import socket
 import traceback
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
+from uuid import uuid4
 
-from surecut.errors import InputError
+from surecut.errors import InputError, NothingGoesThrough
+from surecut.system.cache import locked
 
 TRIES = 3  # of an item that ends its worker
 _FEW = 16  # parts of an item, the first ones, that may all be to blame
@@ -64,13 +67,14 @@ class Actor:
 
     What is begun is noted in a folder that outlives the actor: an item that has ended its worker too often is divided,
     and what cannot be divided is given up. What ends with everything, or already when it loads its model, is no item's
-    fault.
+    fault. A process in which nothing goes through any more, as on a device that an item has broken, ends itself.
     """
 
     def __init__(self, worker: bytes, folder: str, ledger: str) -> None:
         self._sent, self._folder, self._ledger = worker, folder, Path(ledger)
         self._worker: Any = None
         self._work: Any = None  # what the worker becomes once it is ready
+        self._alive = False  # has anything gone through here?
         self._given_up = self._gone_through = 0  # parts of the present item
 
     def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
@@ -97,11 +101,18 @@ class Actor:
         note = self._ledger / name
         begun = _begun(note)
         if begun > 1:
+            self._alive = self._alive or self._work.alive()
             parts = self._worker.divided(item)
             if begun > TRIES or (parts and _PART in name):  # half of what is suspect is divided further at once
                 return self._made_of(name, item, parts)
-        made = self._work(item)
+        try:
+            made = self._work(item)
+        except NothingGoesThrough:
+            if begun > 1 and not self._alive:  # not in a process that was new, either
+                raise
+            _end_process()
         note.unlink(missing_ok=True)
+        self._alive = True
         self._gone_through += 1
         return made
 
@@ -114,6 +125,32 @@ class Actor:
         if self._given_up > _FEW and not self._gone_through:
             raise InputError(f"whatever a worker is given {WHY}: have workers enough memory?")
         return self._worker.given_up(item, WHY)
+
+
+def _end_process() -> NoReturn:
+    """So that Ray begins another one, with a device that works."""
+    os._exit(1)
+
+
+@contextmanager
+def ledger_in(folder: Path) -> Iterator[Path]:
+    """A folder for the notes of one job; those of jobs that were killed are removed."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for lock in folder.glob("*.lock"):
+        with suppress(InputError), locked(lock, busy="its job is under way"):
+            _remove(lock)
+    lock = folder / f"{uuid4().hex}.lock"
+    with locked(lock):
+        lock.with_suffix("").mkdir()
+        try:
+            yield lock.with_suffix("")
+        finally:
+            _remove(lock)
+
+
+def _remove(lock: Path) -> None:
+    shutil.rmtree(lock.with_suffix(""), ignore_errors=True)
+    lock.unlink(missing_ok=True)
 
 
 def _begun(note: Path) -> int:

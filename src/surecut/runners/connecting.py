@@ -46,6 +46,7 @@ def connected(address: str | None) -> Any:
     if ray.is_initialized():
         _refuse_another(ray, address)
         return ray
+    _refuse_clients(address)
     local = {} if address else {"include_dashboard": False, "_node_ip_address": "127.0.0.1"}
     answered = _refuse_nobody(address)
     try:
@@ -163,12 +164,17 @@ def _is_connected_to(ray: Any, head: str) -> bool:
 
 
 def _answers(address: str) -> bool:
-    host, _, port = address.rpartition(":")
     try:
-        socket.create_connection((host, int(port)), timeout=_PATIENCE).close()
+        socket.create_connection(_place(address), timeout=_PATIENCE).close()
     except OSError:
         return False
     return True
+
+
+def _place(address: str) -> tuple[str, int]:
+    """Host and port; brackets around a host with colons are no part of it."""
+    host, _, port = address.rpartition(":")
+    return host.strip("[]"), int(port)
 
 
 def _end(words: str, stderr: int = _STDERR, status: int = _FAILED) -> NoReturn:
@@ -180,14 +186,22 @@ def _end(words: str, stderr: int = _STDERR, status: int = _FAILED) -> NoReturn:
 
 def _refuse_nobody(address: str | None) -> bool:
     """Say at once that nobody answers there, for which Ray itself would wait for minutes; does somebody for certain?"""
-    host, _, port = (address or "").rpartition(":")
-    if not port.isdecimal() or "/" in host:
+    if address is None or not address.rpartition(":")[2].isdecimal():
         return False
     try:
-        socket.create_connection((host, int(port)), timeout=_PATIENCE).close()
+        socket.create_connection(_place(address), timeout=_PATIENCE).close()
     except OSError as error:
         raise _no_cluster(address, error) from None
     return True
+
+
+def _refuse_clients(address: str | None) -> None:
+    """With ray:// the head is not reached itself, so that nobody could tell whether it is still there."""
+    if address is not None and "://" in address:
+        raise InputError(
+            f"'{address}' is not the address of a head, which is HOST:PORT (6379 if nobody chose another): call "
+            "surecut on a node of the cluster, with the address auto"
+        )
 
 
 def _no_cluster(address: str | None, error: Exception) -> InputError:
@@ -210,8 +224,18 @@ def _hold_off_signals() -> None:
 def _refuse_another(ray: Any, address: str | None) -> None:
     """A process has one Ray; who has connected to one has chosen it."""
     there = ray.get_runtime_context().gcs_address
-    if address not in (None, "auto", there) and _joined.get(address) != there:
-        raise InputError(f"this process is connected to Ray at '{there}', not at '{address}': ray.shutdown() first")
+    if address in (None, "auto", there) or _joined.get(address) == there or _names(address) & _names(there):
+        return
+    raise InputError(f"this process is connected to Ray at '{there}', not at '{address}': ray.shutdown() first")
+
+
+def _names(address: str) -> set[Any]:
+    """An address by numbers; none where it has no such."""
+    try:
+        host, port = _place(address)
+        return {found[4][:2] for found in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)}
+    except (OSError, ValueError):
+        return set()
 
 
 @contextmanager
@@ -232,11 +256,11 @@ def _nothing_on_stderr() -> Iterator[None]:
         os.close(nowhere)
 
 
-def room_for(ray: Any, cpus: float, gpus: float) -> int:
-    """How many workers the nodes can hold as they are."""
+def room_for(ray: Any, cpus: float, gpus: float, to_come: bool = False) -> int:
+    """How many workers the nodes can hold as they are; none is refused, unless other nodes may still come."""
     nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
     room = sum(int(min(_times(each, "CPU", cpus), _times(each, "GPU", gpus))) for each in nodes)
-    if room < 1:
+    if room < 1 and not to_come:
         have = ", ".join(f"{each.get('CPU', 0):g} and {each.get('GPU', 0):g}" for each in nodes)
         raise InputError(
             f"a worker needs {cpus:g} processors and {gpus:g} GPUs, and no node of the cluster has them (processors "

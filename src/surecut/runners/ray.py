@@ -8,7 +8,6 @@ import logging
 import math
 import os
 import pickle
-import shutil
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -16,12 +15,11 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
-from uuid import uuid4
 
 from surecut.errors import InputError
 from surecut.extras import needed
 from surecut.runners import Worker
-from surecut.runners.attempts import Actor, attempted, unwrapped
+from surecut.runners.attempts import Actor, attempted, ledger_in, unwrapped
 from surecut.runners.connecting import KEPT, connected, room_for
 from surecut.runners.threads import THREADS
 from surecut.watching import SILENT, Watch
@@ -32,7 +30,7 @@ _AHEAD = 3  # tasks a processor that are waiting or done, with the one it is at
 _TASK_TRIES = 5  # of a task whose worker or node goes away
 _DEATHS = "max_consecutive_actor_init_deaths"  # in a row, of workers whose node goes away as they begin
 _ROUND = 10_000  # items; Ray Data keeps an account of each, so more of them follow in rounds
-_ROOM_TO_COME = 600.0  # seconds that a cluster has to grow, where workers are asked for that it has no room for yet
+_ROOM_TO_COME = 600.0  # seconds that a cluster has to grow, where there is no room yet for any worker
 _PASSED_ON = ("SURECUT_CACHE", "SURECUT_DATA", "SURECUT_MODELS", "HF_HOME", "HF_HUB_OFFLINE", "PYTHONPATH")
 
 
@@ -95,37 +93,41 @@ class Ray:
     def _round(self, worker: Worker[T], items: Sequence[Any]) -> Iterator[tuple[int, T]]:
         ray = connected(self.address)
         data = needed("ray.data", "ray")
-        ledger = _shared_folder() / "attempts" / uuid4().hex
-        ledger.mkdir(parents=True, exist_ok=True)
         sent = ray.cloudpickle.dumps(worker)
         rows = [{"place": place, "item": pickle.dumps(item)} for place, item in enumerate(items)]
-        try:
-            with _quiet(data, self._patience), _crashes_in_words(ray):
-                most = self._workers(ray, len(items))
-                made = data.from_items(rows, override_num_blocks=len(rows)).map_batches(
-                    Actor,
-                    fn_constructor_args=(sent, os.getcwd(), str(ledger)),
-                    batch_size=1,
-                    compute=data.ActorPoolStrategy(min_size=1, max_size=most, initial_size=most),
-                    num_cpus=self.cpus,
-                    num_gpus=self.gpus or None,
-                    runtime_env=_environment(self.cpus),
-                )
-                for row in made.iter_rows():
-                    yield row["place"], unwrapped(pickle.loads(row["made"]))
-        finally:
-            shutil.rmtree(ledger, ignore_errors=True)
+        with (
+            ledger_in(_shared_folder() / "attempts") as ledger,
+            _quiet(data, self._patience),
+            _crashes_in_words(ray),
+        ):
+            first, most = self._workers(ray, len(items))
+            made = data.from_items(rows, override_num_blocks=len(rows)).map_batches(
+                Actor,
+                fn_constructor_args=(sent, os.getcwd(), str(ledger)),
+                batch_size=1,
+                compute=data.ActorPoolStrategy(min_size=1, max_size=most, initial_size=first),
+                num_cpus=self.cpus,
+                num_gpus=self.gpus or None,
+                runtime_env=_environment(self.cpus),
+            )
+            for row in made.iter_rows():
+                yield row["place"], unwrapped(pickle.loads(row["made"]))
 
     @property
     def _patience(self) -> float | None:
-        """How long a cluster may take to grow where more workers are asked for than it has room for."""
-        return _ROOM_TO_COME if self.workers is not None and self.address is not None else None
+        """How long a cluster may take to grow until it has room for a worker."""
+        return _ROOM_TO_COME if self._may_grow else None
 
-    def _workers(self, ray: Any, items: int) -> int:
-        """How many workers to have at most."""
-        if self.workers is not None and self.address is not None:
-            return min(items, self.workers)
-        return min(items, self.workers or items, room_for(ray, self.cpus, self.gpus))
+    @property
+    def _may_grow(self) -> bool:
+        """Some clusters start nodes for the workers they are asked for."""
+        return self.workers is not None and self.address is not None
+
+    def _workers(self, ray: Any, items: int) -> tuple[int, int]:
+        """How many workers to begin with, those that there is room for, and how many to have at most."""
+        asked = min(items, self.workers or items)
+        room = min(asked, room_for(ray, self.cpus, self.gpus, to_come=self._may_grow))
+        return max(room, 1), asked if self._may_grow else room
 
 
 def _environment(cpus: float) -> dict[str, Any]:

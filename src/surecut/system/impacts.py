@@ -4,7 +4,7 @@ The score of a document is the sum over the query's word pieces of weight in the
 """
 
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -17,7 +17,7 @@ from surecut.candidates import offsets_of
 from surecut.files import write_atomically
 from surecut.kernels.impacts import add_impacts
 from surecut.runners import LOCAL, Runner
-from surecut.system.blocks import blocks_of, encoded
+from surecut.system.blocks import Encoding, blocks_of
 from surecut.system.isolating import halves, keep_reasons
 from surecut.system.models.sparse import SparseModel, Weights
 from surecut.system.texts import TextStore
@@ -79,8 +79,8 @@ class _Weigher:
     model: SparseModel
     documents: Path
 
-    def __call__(self) -> "Callable[[range], tuple[Weights, dict[int, str]]]":
-        return _Weighing(self.model, TextStore(self.documents))
+    def __call__(self) -> "_Weighing":
+        return _Weighing(Encoding(self._weights, TextStore(self.documents)))
 
     def divided(self, block: range) -> list[range]:
         return halves(block)
@@ -92,20 +92,21 @@ class _Weigher:
     def given_up(self, block: range, reason: str) -> tuple[Weights, dict[int, str]]:
         return Weights.joined([_NO_WEIGHTS] * len(block)), dict.fromkeys(block, reason)
 
+    def _weights(self, texts: list[str]) -> list[Weights]:
+        return self.model.of_documents.documents(texts).one_by_one()
+
 
 @dataclass(frozen=True, eq=False)
 class _Weighing:
-    model: SparseModel
-    documents: TextStore
+    encoding: Encoding[Weights]
 
     def __call__(self, block: range) -> tuple[Weights, dict[int, str]]:
         """A document that the model fails on has no weights, so that no query finds it."""
-
-        def weigh(texts: list[str]) -> list[Weights]:
-            return self.model.of_documents.documents(texts).one_by_one()
-
-        found = encoded(weigh, block, self.documents)
+        found = self.encoding(block)
         return Weights.joined([found.made.get(number, _NO_WEIGHTS) for number in block]), found.reasons
+
+    def alive(self) -> bool:
+        return self.encoding.alive()
 
 
 def encode_documents(

@@ -11,7 +11,7 @@ from typing import Generic, TypeVar
 import numpy as np
 
 from surecut.arrays import Int64
-from surecut.errors import InputError, Unscorable
+from surecut.errors import InputError, NothingGoesThrough, Unscorable
 from surecut.files import write_atomically
 from surecut.system.texts import TextStore
 
@@ -97,13 +97,16 @@ def spread(count: int, most: int = _OTHERS) -> list[int]:
     return [int(place) for place in np.linspace(0, count - 1, min(count, most))]
 
 
-def refuse_hopeless(reason: str, count: int, goes_through: Callable[[int], bool]) -> None:
-    """Where nothing of a block goes through, its texts are to blame only if others, from all over, still do.
+def refuse_hopeless(
+    found: Isolated[T], goes_through: Callable[[int], bool], others: Callable[[], bool], since: str
+) -> None:
+    """Texts are to blame only if what went through before still does; where nothing did, others, from all over.
 
-    A model, a device or a disk that has gone leaves no failures behind: the next run tries all that again.
+    A model, a device or a service that has gone leaves no failures behind: the next run tries all that again.
     """
-    if not any(goes_through(place) for place in spread(count)):
-        raise Unscorable(f"nothing goes through any more: {reason}")
+    if found.reasons and not (goes_through(next(iter(found.made))) if found.made else others()):
+        reason = found.reasons[min(found.reasons)]
+        raise NothingGoesThrough(f"nothing goes through any more, since {since}: {reason}")
 
 
 def read_reasons(folder: Path) -> dict[int, str]:

@@ -2,16 +2,24 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 
-from surecut.arrays import Float64, Int64
+from surecut.arrays import Int64
 from surecut.errors import Unscorable
 from surecut.system.collection import Queries
-from surecut.system.isolating import Failure, blamed_on_texts, halves, isolate, refuse_hopeless, spread
+from surecut.system.isolating import (
+    Failure,
+    Isolated,
+    blamed_on_texts,
+    halves,
+    isolate,
+    refuse_hopeless,
+    spread,
+)
 from surecut.system.rerankers import Reranker
 from surecut.system.searching import Found, found_file
 from surecut.system.texts import TextStore
@@ -79,23 +87,33 @@ class Scoring:
         self._found = lru_cache(_GROUPS_HELD)(lambda group: Found.load(found, group))
 
     def __call__(self, task: Task) -> Scored:
-        queries = self._queries[task.queries.start : task.queries.stop]
         found = self._found(task.group).about(task.queries)
+        pairs = Pairs(self._queries[task.queries.start : task.queries.stop], found.hits)
         before = self._reranker.cut
-        scores, unscored = self._rerank(queries, found.hits)
-        if unscored and np.isnan(scores).all():
-            refuse_hopeless(unscored[0].reason, len(self._queries), self._goes_through)
-        unsearched = [Failure(self._queries.ids[number], None, reason) for number, reason in found.reasons.items()]
-        return Scored(self._rows(queries, found.hits, scores), unsearched + unscored, self._reranker.cut - before)
+        scored = self._rerank(pairs)
+        cut = self._reranker.cut - before
+        first, last = pairs.queries.ids[0], pairs.queries.ids[-1]
+        refuse_hopeless(
+            scored,
+            lambda pair: bool(self._rerank(pairs.some(np.array([pair]))).made),
+            self.alive,
+            f"queries '{first}' to '{last}'",
+        )
+        failures = [Failure(self._queries.ids[number], None, reason) for number, reason in found.reasons.items()]
+        failures += [
+            Failure(pairs.queries.ids[pairs.owners[pair]], self._documents.ids[int(pairs.numbers[pair])], reason)
+            for pair, reason in sorted(scored.reasons.items())
+        ]
+        return Scored(self._rows(pairs, scored), failures, cut)
+
+    def alive(self) -> bool:
+        return any(map(self._goes_through, spread(len(self._queries))))
 
     def _goes_through(self, number: int) -> bool:
         """Can a query be scored, with a few of what was found for it, and of all documents?"""
-        before = self._reranker.cut
         numbers = np.unique(np.concatenate((self._few_found(number), spread(len(self._documents), _FEW))))
         tried = Hits(numbers, np.zeros(numbers.size, dtype=np.float32))
-        scores, _ = self._rerank(self._queries[number : number + 1], [tried])
-        self._reranker.cut = before
-        return not np.isnan(scores).all()
+        return bool(self._rerank(Pairs(self._queries[number : number + 1], [tried])).made)
 
     def _few_found(self, number: int) -> Int64:
         group = next(each for each in self._groups if number in each)
@@ -103,28 +121,17 @@ class Scoring:
             return np.empty(0, dtype=np.int64)
         return self._found(group).about(range(number, number + 1)).hits[0].documents[:_FEW]
 
-    def _rerank(self, queries: Queries, hits: Sequence[Hits]) -> tuple[Float64, list[Failure]]:
-        """A score for each candidate, one after the other; nan for a pair that the reranker fails on."""
-        sizes = [each.documents.size for each in hits]
-        owners = np.repeat(np.arange(len(hits)), sizes)
-        numbers = np.concatenate([each.documents for each in hits])
+    def _rerank(self, pairs: "Pairs") -> Isolated[float]:
+        """A score for each candidate, one after the other, but for those that the reranker fails on."""
 
-        def rerank(pairs: Int64) -> list[float]:
-            asked, parts = np.unique(owners[pairs], return_index=True)
-            documents = np.split(numbers[pairs], parts[1:])
-            some = Queries([queries.ids[q] for q in asked], [queries.texts[q] for q in asked])
-            listed = [Hits(each, np.zeros(each.size, dtype=np.float32)) for each in documents]
-            return self._scores(some, listed)
+        def rerank(places: Int64) -> list[float]:
+            some = pairs.some(places)
+            return self._scores(some.queries, some.hits)
 
-        found = isolate(rerank, owners.size)
-        scores = np.full(owners.size, np.nan)
-        scores[list(found.made)] = list(found.made.values())
-        unknown = dict.fromkeys(np.flatnonzero(np.isnan(scores)).tolist(), _UNKNOWN)
-        failures = [
-            Failure(queries.ids[owners[pair]], self._documents.ids[int(numbers[pair])], reason)
-            for pair, reason in sorted({**unknown, **found.reasons}.items())
-        ]
-        return scores, failures
+        found = isolate(rerank, pairs.owners.size)
+        unknown = [pair for pair, score in found.made.items() if np.isnan(score)]
+        scores = {pair: score for pair, score in found.made.items() if not np.isnan(score)}
+        return Isolated(scores, {**dict.fromkeys(unknown, _UNKNOWN), **found.reasons})
 
     def _scores(self, queries: Queries, hits: Sequence[Hits]) -> list[float]:
         """What the reranker gives, once it is clear that it is a number for each candidate; nan where it is none."""
@@ -139,14 +146,39 @@ class Scoring:
         finite: list[float] = np.where(np.isfinite(every), every, np.nan).tolist()
         return finite
 
-    def _rows(self, queries: Queries, hits: Sequence[Hits], scores: Float64) -> pl.DataFrame:
-        owners = np.repeat(np.arange(len(hits)), [each.documents.size for each in hits])
-        numbers = np.concatenate([each.documents for each in hits])
+    def _rows(self, pairs: "Pairs", scored: Isolated[float]) -> pl.DataFrame:
+        scores = np.full(pairs.owners.size, np.nan)
+        scores[list(scored.made)] = list(scored.made.values())
         return pl.DataFrame(
             {
-                "query_id": pl.Series(list(queries.ids), dtype=pl.String).gather(owners),
-                "doc_id": pl.Series(self._documents.ids.take(numbers), dtype=pl.String),
-                "retriever": np.concatenate([each.scores for each in hits]).astype(np.float32),
+                "query_id": pl.Series(list(pairs.queries.ids), dtype=pl.String).gather(pairs.owners),
+                "doc_id": pl.Series(self._documents.ids.take(pairs.numbers), dtype=pl.String),
+                "retriever": np.concatenate([each.scores for each in pairs.hits]).astype(np.float32),
                 "reranker": pl.Series(scores, dtype=pl.Float64).fill_nan(None),
             }
         )
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """Queries with their candidates, one after the other."""
+
+    queries: Queries
+    hits: Sequence[Hits]
+
+    @cached_property
+    def owners(self) -> Int64:
+        """The place of each candidate's query."""
+        return np.repeat(np.arange(len(self.hits)), [each.documents.size for each in self.hits])
+
+    @cached_property
+    def numbers(self) -> Int64:
+        """Each candidate, by its document's number."""
+        return np.concatenate([each.documents for each in self.hits])
+
+    def some(self, places: Int64) -> "Pairs":
+        """Those at some places, in ascending order; their first-stage scores are not needed any more."""
+        asked, parts = np.unique(self.owners[places], return_index=True)
+        queries = Queries([self.queries.ids[q] for q in asked], [self.queries.texts[q] for q in asked])
+        documents = np.split(self.numbers[places], parts[1:])
+        return Pairs(queries, [Hits(each, np.zeros(each.size, dtype=np.float32)) for each in documents])

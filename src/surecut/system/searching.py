@@ -21,7 +21,7 @@ from surecut.ordering import as_float32
 from surecut.runners import LOCAL, Runner
 from surecut.system.cache import intact
 from surecut.system.collection import Queries
-from surecut.system.isolating import blamed_on_texts, halves, isolate, refuse_hopeless
+from surecut.system.isolating import blamed_on_texts, halves, isolate, refuse_hopeless, spread
 from surecut.system.retrievers import Retriever, take_up
 from surecut.system.texts import TextStore
 from surecut.system.topk import Hits
@@ -112,9 +112,12 @@ class Searching:
             return self._search((places + group.start).tolist(), self.depth)
 
         found = isolate(search, len(group)).moved(group.start)
-        if not found.made:
-            refuse_hopeless(found.reasons[group.start], len(self.queries), self._goes_through)
+        first, last = self.queries.ids[group.start], self.queries.ids[group.stop - 1]
+        refuse_hopeless(found, self._goes_through, self.alive, f"queries '{first}' to '{last}'")
         return Found(group, [found.made.get(number, _NOTHING) for number in group], found.reasons)
+
+    def alive(self) -> bool:
+        return any(map(self._goes_through, spread(len(self.queries))))
 
     def _search(self, numbers: Sequence[int], depth: int) -> list[Hits]:
         asked = Queries([self.queries.ids[n] for n in numbers], [self.queries.texts[n] for n in numbers])

@@ -5,7 +5,7 @@ Blocks are written at their places in the file as they come, and noted in a list
 
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from surecut.arrays import Array, Float32, Int64
 from surecut.errors import InputError, Unscorable
 from surecut.files import write_atomically
 from surecut.runners import LOCAL, Runner
-from surecut.system.blocks import blocks_of, encoded
+from surecut.system.blocks import Encoding, blocks_of
 from surecut.system.cache import built, digest, intact
 from surecut.system.isolating import Isolated, halves, keep_reasons, read_reasons
 from surecut.system.models.encoder import BiEncoder
@@ -66,8 +66,8 @@ class _Encoder:
     encoder: BiEncoder
     documents: Path
 
-    def __call__(self) -> "Callable[[range], Isolated[Array]]":
-        return _Encoding(self.encoder, TextStore(self.documents))
+    def __call__(self) -> Encoding[Array]:
+        return Encoding(self._vectors, TextStore(self.documents))
 
     def divided(self, block: range) -> list[range]:
         return halves(block)
@@ -82,17 +82,8 @@ class _Encoder:
     def given_up(self, block: range, reason: str) -> Isolated[Array]:
         return Isolated({}, dict.fromkeys(block, reason))
 
-
-@dataclass(frozen=True, eq=False)
-class _Encoding:
-    encoder: BiEncoder
-    documents: TextStore
-
-    def __call__(self, block: range) -> Isolated[Array]:
-        def encode(texts: list[str]) -> list[Array]:
-            return list(np.ascontiguousarray(self.encoder.documents(texts), dtype=np.float32))
-
-        return encoded(encode, block, self.documents)
+    def _vectors(self, texts: list[str]) -> list[Array]:
+        return list(np.ascontiguousarray(self.encoder.documents(texts), dtype=np.float32))
 
 
 def _encode(encoder: BiEncoder, documents: TextStore, folder: Path, watch: Watch, runner: Runner) -> None:
