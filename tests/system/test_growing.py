@@ -10,6 +10,7 @@ from surecut.system.growing import GrowingTable
 from surecut.system.isolating import Failure
 
 PLAN = {"depth": 4, "retriever": "one", "reranker": "two"}
+LIBRARIES = {"bm25s": "0.2.14"}
 
 
 def rows(block, depth=4):
@@ -27,7 +28,9 @@ def rows(block, depth=4):
 
 @pytest.fixture
 def table(tmp_path):
-    return lambda plan=PLAN, queries=23, block_pairs=20: GrowingTable(tmp_path / "t", plan, queries, 4, block_pairs)
+    return lambda plan=PLAN, queries=23, block_pairs=20, libraries=LIBRARIES: GrowingTable(
+        tmp_path / "t", plan, queries, 4, block_pairs, libraries
+    )
 
 
 def filled(table):
@@ -133,6 +136,7 @@ def test_meta_holds_the_plan_and_what_it_is_given(table, tmp_path):
         "parts": 1,
         "plan": PLAN,
         "layout": {"queries_per_block": 5, "blocks_per_part": 50_000},
+        "libraries": LIBRARIES,
     }
 
 
@@ -194,3 +198,25 @@ def test_what_failed_is_kept_beside_its_part_until_that_is_made_anew(table, tmp_
     again.finish(None, {})
     assert table().failures() == [failed[4]]
     assert not list((tmp_path / "t").glob("candidates/part-00000.failed.json"))
+
+
+@pytest.mark.parametrize("finished", [False, True])
+def test_scores_of_two_versions_of_a_library_are_not_mixed(table, tmp_path, finished):
+    newer = {"bm25s": "0.3.0"}
+    filled(table()) if finished else table().open()
+    if finished:
+        (tmp_path / "t" / "candidates" / "part-00000.parquet").unlink()
+    else:
+        growing = table()
+        growing.write(growing.blocks[0], rows(growing.blocks[0]))
+    with pytest.raises(InputError, match=r"was begun with bm25s 0\.2\.14, and here is bm25s 0\.3\.0, which may give"):
+        table(libraries=newer).open()
+    table().open()
+
+
+def test_a_whole_table_says_what_made_it_whoever_describes_it_anew(table, tmp_path):
+    filled(table())
+    again = table(libraries={"bm25s": "0.3.0"})
+    again.open()
+    again.finish(None, {"name": "renamed"})
+    assert json.loads((tmp_path / "t" / "meta.json").read_text())["libraries"] == LIBRARIES

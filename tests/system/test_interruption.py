@@ -15,7 +15,7 @@ from surecut import InputError, read_table
 from surecut.system.recipe import read_recipe
 from surecut.system.retrievers import ready
 from surecut.system.scoring import score
-from surecut.system.vectors import document_vectors
+from surecut.system.vectors import encode_documents
 from tests.system.making import After, contents, in_small_blocks, stop
 
 COMMAND = (sys.executable, "-m", "surecut", "score")
@@ -128,7 +128,7 @@ def test_a_full_disk_in_the_middle_keeps_what_is_there(recipe, tmp_path):
 def test_a_full_disk_while_indexing_is_one_sentence_and_can_be_mended(recipe, models, collection, tmp_path, retriever):
     path = recipe(retriever=retriever.format(**vars(models)), depth=10)
     if "hnsw" in retriever:
-        document_vectors(read_recipe(path).retriever, collection.documents)
+        encode_documents(read_recipe(path).retriever, collection.documents)
     _ = collection.documents
     with limited_files(3000), pytest.raises(InputError, match="cannot be written"):
         score(read_recipe(path), tmp_path / "t")

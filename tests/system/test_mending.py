@@ -6,9 +6,11 @@ from pathlib import Path
 import pytest
 
 from surecut import InputError, read_table
+from surecut.errors import Unscorable
 from surecut.system.recipe import read_recipe
+from surecut.system.retrievers import Dense
 from surecut.system.scoring import score
-from tests.system.making import After, contents, in_small_blocks, stop
+from tests.system.making import After, LastFirst, contents, in_small_blocks, stop
 
 DENSE = 'kind = "dense"\nmodel = "{model}"\npooling = "mean"'
 
@@ -87,3 +89,45 @@ def test_a_damaged_cache_is_named_and_built_again_when_it_is_removed(recipe, mod
     shutil.rmtree(found.parent)
     score(read_recipe(path), tmp_path / "second")
     assert contents(tmp_path / "second") == contents(tmp_path / "first")
+
+
+class Noting:
+    """Hears of what is done."""
+
+    def __init__(self):
+        self.stages = []
+
+    def stage(self, name, total=0, done=0):
+        self.stages.append(name)
+
+    def advance(self, *_):
+        pass
+
+
+@pytest.mark.parametrize("search_by", ["exact", "hnsw"])
+def test_vectors_that_are_removed_are_made_again_by_the_runner_and_in_sight(
+    recipe, models, tmp_path, cache, monkeypatch, search_by
+):
+    """Some documents could not be encoded: the index of the others' vectors is not one of all."""
+    path = recipe(retriever=f'{DENSE.format(model=models.bi)}\nsearch_by = "{search_by}"')
+    encode, bad = Dense.documents, []
+
+    def some(self, texts):
+        if len(bad) < 3:
+            bad.append(1)
+            raise Unscorable("gave nan")
+        return encode(self, texts)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Dense, "documents", some)
+        patch.setattr("surecut.system.blocks._SIZE", 1)
+        assert [each.query_id for each in score(read_recipe(path), tmp_path / "first").failures] == [None]
+    (vectors,) = cache.glob("vectors/*/vectors.f32")
+    (index,) = cache.glob("indexes/*/failed.json")
+    shutil.rmtree(vectors.parent)
+    runner, watch = LastFirst(), Noting()
+    with pytest.raises(InputError, match=rf"{index.parent}: damaged \(it was made of other vectors\); remove"):
+        score(read_recipe(path), tmp_path / "second", watch, runner)
+    assert "encoding documents" in watch.stages
+    shutil.rmtree(index.parent)
+    assert not score(read_recipe(path), tmp_path / "second").failures

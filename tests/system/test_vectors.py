@@ -8,7 +8,7 @@ import pytest
 from surecut import InputError
 from surecut.errors import Unscorable
 from surecut.system.retrievers import Dense
-from surecut.system.vectors import document_vectors
+from surecut.system.vectors import document_vectors, encode_documents
 from surecut.watching import Watch
 from tests.system.making import LastFirst
 
@@ -42,6 +42,7 @@ def small_blocks(monkeypatch):
 
 
 def test_rows_are_the_documents_vectors(encoder, collection):
+    encode_documents(encoder, collection.documents)
     vectors = document_vectors(encoder, collection.documents).rows
     assert isinstance(vectors, np.memmap)
     assert vectors.shape == (300, 32)
@@ -50,15 +51,15 @@ def test_rows_are_the_documents_vectors(encoder, collection):
 
 @pytest.mark.parametrize("torn", ["", "\n128 1", "\n128 16"])  # of what is noted when a block is there
 def test_an_interrupted_encoding_goes_on_to_the_same_bytes(encoder, collection, cache, tmp_path, monkeypatch, torn):
-    document_vectors(encoder, collection.documents)
+    encode_documents(encoder, collection.documents)
     whole = next(cache.glob(PLACE)).read_bytes()
     monkeypatch.setenv("SURECUT_CACHE", str(tmp_path / "other"))
     with pytest.raises(KeyboardInterrupt):
-        document_vectors(encoder, collection.documents, Stopper(after=100))
+        encode_documents(encoder, collection.documents, Stopper(after=100))
     with next((tmp_path / "other").glob("vectors/*/encoded.txt")).open("a") as there:
         there.write(torn)
     going_on = Stopper(after=1000)
-    document_vectors(encoder, collection.documents, going_on)
+    encode_documents(encoder, collection.documents, going_on)
     assert going_on.there_already == 128
     assert next((tmp_path / "other").glob(PLACE)).read_bytes() == whole
 
@@ -67,18 +68,18 @@ def test_an_interrupted_encoding_goes_on_to_the_same_bytes(encoder, collection, 
 def test_what_is_noted_counts_as_far_as_the_vectors_reach(
     encoder, collection, cache, monkeypatch, tmp_path, left, there
 ):
-    document_vectors(encoder, collection.documents)
+    encode_documents(encoder, collection.documents)
     whole = next(cache.glob(PLACE)).read_bytes()
     monkeypatch.setenv("SURECUT_CACHE", str(tmp_path / "other"))
     with pytest.raises(KeyboardInterrupt):
-        document_vectors(encoder, collection.documents, Stopper(after=100))
+        encode_documents(encoder, collection.documents, Stopper(after=100))
     vectors = next((tmp_path / "other").glob(PLACE))
     if left is None:
         vectors.unlink()
     else:
         os.truncate(vectors, left)
     going_on = Stopper(after=1000)
-    document_vectors(encoder, collection.documents, going_on)
+    encode_documents(encoder, collection.documents, going_on)
     assert going_on.there_already == there
     assert vectors.read_bytes() == whole
 
@@ -93,6 +94,7 @@ def test_a_block_of_which_nothing_can_be_encoded_has_no_vectors(encoder, collect
         return encode(self, given)
 
     monkeypatch.setattr(Dense, "documents", some)
+    encode_documents(encoder, collection.documents)
     vectors = document_vectors(encoder, collection.documents)
     assert set(bad) <= set(vectors.reasons)  # one text in ten is there twice
     assert vectors.rows.shape == (300, 32)
@@ -101,15 +103,15 @@ def test_a_block_of_which_nothing_can_be_encoded_has_no_vectors(encoder, collect
 
 
 def test_blocks_may_come_in_any_order(encoder, collection, cache, tmp_path, monkeypatch):
-    document_vectors(encoder, collection.documents)
+    encode_documents(encoder, collection.documents)
     monkeypatch.setenv("SURECUT_CACHE", str(tmp_path / "other"))
-    document_vectors(encoder, collection.documents, runner=LastFirst())
+    encode_documents(encoder, collection.documents, runner=LastFirst())
     assert next((tmp_path / "other").glob(PLACE)).read_bytes() == next(cache.glob(PLACE)).read_bytes()
 
 
 def test_vectors_are_shared_by_whoever_has_the_same_encoder(encoder, models, collection, cache):
-    document_vectors(encoder, collection.documents)
-    document_vectors(Dense(str(models.bi), pooling="mean", query_prefix="q: "), collection.documents, Stopper(after=1))
+    encode_documents(encoder, collection.documents)
+    encode_documents(Dense(str(models.bi), pooling="mean", query_prefix="q: "), collection.documents, Stopper(after=1))
     assert len(list(cache.glob(PLACE))) == 1
 
 
@@ -117,5 +119,5 @@ def test_encoders_of_different_widths_are_noticed_before_the_documents_are_encod
     mixed = Dense(str(models.bi), query_model=str(models.splade), pooling="mean")
     for _ in range(2):  # the first finds no vectors, the second those of the same documents' encoder
         with pytest.raises(InputError, match=r"of \d+ numbers and .* of 32: query_model and model do not belong"):
-            document_vectors(mixed, collection.documents)
-        document_vectors(Dense(str(models.bi), pooling="mean"), collection.documents)
+            encode_documents(mixed, collection.documents)
+        encode_documents(Dense(str(models.bi), pooling="mean"), collection.documents)

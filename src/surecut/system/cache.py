@@ -47,6 +47,14 @@ def built(kind: str, key: str, build: Callable[[Path], None]) -> Path:
     return folder
 
 
+def kept(kind: str, key: str) -> Path:
+    """The folder of something that was built before, here or on another node."""
+    folder = cache_folder() / kind / key
+    if not (folder / _DONE).exists():
+        raise InputError(f"{folder}: is not there; the folder that SURECUT_CACHE names has to be that of every node")
+    return folder
+
+
 @contextlib.contextmanager
 def intact(folder: Path) -> Iterator[None]:
     """Read what was built; files that are gone or damaged since are named, with what to do."""

@@ -43,9 +43,18 @@ class GrowingTable:
     blocks, and when every part is there meta.json replaces unfinished.json.
     """
 
-    def __init__(self, folder: Path, plan: Mapping[str, Any], queries: int, depth: int, block_pairs: int) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        plan: Mapping[str, Any],
+        queries: int,
+        depth: int,
+        block_pairs: int,
+        libraries: Mapping[str, str],
+    ) -> None:
         self.folder = folder
         self.plan = dict(plan)
+        self.libraries = dict(libraries)  # and their versions, which make the scores
         self._queries = queries
         per_block = max(1, block_pairs // depth)
         self._lay_out(per_block, max(1, _ROWS_PER_PART // (per_block * depth)))
@@ -84,6 +93,7 @@ class GrowingTable:
                 raise self._made_otherwise()
             self._refuse_other_plan(begun["plan"])
             self._take_up(begun.get("layout"), described)
+            self._keep_libraries(begun.get("libraries"))
         elif self._holds_anything() or (self.folder / "candidates.parquet").exists():
             raise self._made_otherwise()
         if not self.finished or self.missing():  # a table of which a part is gone is an unfinished one
@@ -102,7 +112,7 @@ class GrowingTable:
 
     def _begin(self) -> None:
         (self.folder / "blocks").mkdir(parents=True, exist_ok=True)
-        begun = {"plan": self.plan, "layout": self._layout}
+        begun = {"plan": self.plan, "layout": self._layout, "libraries": self.libraries}
         write_atomically(self.folder / UNFINISHED, json.dumps(begun, indent=2, sort_keys=True) + "\n")
         (self.folder / "meta.json").unlink(missing_ok=True)
 
@@ -190,7 +200,8 @@ class GrowingTable:
         """Everything is scored: judgements, then meta.json, which makes it a table."""
         if qrels is not None:
             write_atomically(self.folder / "qrels.parquet", as_parquet(qrels))
-        described = {**meta, "parts": len(self._parts), "plan": self.plan, "layout": self._layout}
+        made = {"plan": self.plan, "layout": self._layout, "libraries": self.libraries}
+        described = {**meta, "parts": len(self._parts), **made}
         write_atomically(self.folder / "meta.json", json.dumps(described, indent=2, sort_keys=True) + "\n")
         self.tidy()
 
@@ -213,6 +224,19 @@ class GrowingTable:
             f"{self.folder}: was begun with another {' and '.join(differs) or 'recipe'}; name another folder with -o, "
             "or remove this one"
         )
+
+    def _keep_libraries(self, before: Any) -> None:
+        """What is there was made by those that it was begun with; tables of before these were noted name none."""
+        known = before if isinstance(before, dict) else {}
+        others = {name: said for name, said in known.items() if said != self.libraries.get(name)}
+        if others and self.missing():
+            then = ", ".join(f"{name} {said}" for name, said in others.items())
+            now = ", ".join(f"{name} {self.libraries.get(name, '(none)')}" for name in others)
+            raise InputError(
+                f"{self.folder}: was begun with {then}, and here is {now}, which may give other scores: install what "
+                "it was begun with, name another folder with -o, or remove this one"
+            )
+        self.libraries = known
 
 
 def _failed(path: Path) -> Path:

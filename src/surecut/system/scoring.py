@@ -14,6 +14,7 @@ from surecut.system.cache import cache_folder, digest, locked
 from surecut.system.collection import Queries
 from surecut.system.growing import GrowingTable
 from surecut.system.isolating import Failure
+from surecut.system.libraries import versions_behind
 from surecut.system.quality import quality
 from surecut.system.recipe import Recipe, read_recipe
 from surecut.system.retrievers import indexed
@@ -68,7 +69,8 @@ def _score(recipe: Recipe, folder: Path, watch: Watch, runner: Runner) -> Report
     recipe.reranker.refuse_queries(queries)
     _refuse_other_judgements(recipe, documents)
     plan = _plan(recipe, queries, documents)
-    table = GrowingTable(folder, plan, len(queries), recipe.depth, recipe.reranker.pairs_per_block)
+    libraries = versions_behind(recipe.retriever, recipe.reranker)
+    table = GrowingTable(folder, plan, len(queries), recipe.depth, recipe.reranker.pairs_per_block, libraries)
     shelf = cache_folder().resolve() / "found" / digest(str(folder.resolve()))
     if not table.begun:
         shutil.rmtree(shelf, ignore_errors=True)  # of another table, that was made here and removed

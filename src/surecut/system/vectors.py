@@ -16,7 +16,7 @@ from surecut.errors import InputError, Unscorable
 from surecut.files import write_atomically
 from surecut.runners import LOCAL, Runner
 from surecut.system.blocks import Encoding, blocks_of
-from surecut.system.cache import built, digest, intact
+from surecut.system.cache import built, digest, intact, kept
 from surecut.system.isolating import Isolated, halves, keep_reasons, read_reasons
 from surecut.system.models.encoder import BiEncoder
 from surecut.system.texts import TextStore
@@ -38,19 +38,27 @@ class Vectors:
         return np.array(sorted(self.reasons), dtype=np.int64)
 
 
-def document_vectors(
-    encoder: BiEncoder, documents: TextStore, watch: Watch = SILENT, runner: Runner = LOCAL
-) -> Vectors:
-    """The vectors of all documents, encoded if they are not there."""
+def encode_documents(encoder: BiEncoder, documents: TextStore, watch: Watch = SILENT, runner: Runner = LOCAL) -> None:
+    """Have the vectors of all documents, encoded now if they are not there."""
 
     def build(folder: Path) -> None:
         _encode(encoder, documents, folder, watch, runner)
 
-    folder = built("vectors", digest(_FORMAT, encoder.document_fingerprint, documents.fingerprint), build)
+    folder = built("vectors", _key(encoder, documents), build)
     with intact(folder):
-        vectors = Vectors(_open(folder, len(documents)), read_reasons(folder))
-    _refuse_other_width(encoder, vectors.rows.shape[1])
-    return vectors
+        width = _width(folder)
+    _refuse_other_width(encoder, width)
+
+
+def document_vectors(encoder: BiEncoder, documents: TextStore) -> Vectors:
+    """The vectors of all documents, which were encoded before."""
+    folder = kept("vectors", _key(encoder, documents))
+    with intact(folder):
+        return Vectors(_open(folder, len(documents)), read_reasons(folder))
+
+
+def _key(encoder: BiEncoder, documents: TextStore) -> str:
+    return digest(_FORMAT, encoder.document_fingerprint, documents.fingerprint)
 
 
 def inner_products(vectors: Float32, numbers: Int64, query: Float32) -> Float32:

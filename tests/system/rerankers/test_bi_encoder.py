@@ -11,6 +11,7 @@ from surecut.system.topk import Hits
 @pytest.fixture
 def reranker(models, collection):
     made = BiEncoderReranker(str(models.bi), pooling="mean", normalise=True)
+    made.prepare(collection.documents)
     made.load(collection.documents)
     return made
 
@@ -55,4 +56,4 @@ def test_the_fingerprint_knows_the_encoder_and_is_not_the_retrievers(models):
 def test_a_classifier_is_no_encoder(models, collection):
     encoder = BiEncoderReranker(str(models.cross), pooling="cls")
     with pytest.raises(InputError, match="gives 1 numbers a text; this is a classifier, not an encoder"):
-        encoder.load(collection.documents)
+        encoder.prepare(collection.documents)

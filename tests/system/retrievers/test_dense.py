@@ -72,7 +72,9 @@ def test_a_graph_built_again_is_the_same(dense, collection, tmp_path):
     for name in ("one", "two"):
         folder = tmp_path / name
         folder.mkdir()
-        dense(search_by="hnsw").index(collection.documents, folder)
+        retriever = dense(search_by="hnsw")
+        retriever.prepare(collection.documents)
+        retriever.index(collection.documents, folder)
         built.append((folder / "hnsw.faiss").read_bytes())
     assert built[0] == built[1]
 

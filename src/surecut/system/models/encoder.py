@@ -61,6 +61,10 @@ class BiEncoder(Described):
         """What a score depends on: both encoders."""
         return digest(self.document_fingerprint, self._of_queries.fingerprint, self.query_prefix)
 
+    @property
+    def libraries(self) -> tuple[str, ...]:
+        return *self._of_documents.libraries, *self._of_queries.libraries
+
     def load_models(self) -> None:
         """Load what queries need now, not with the first one."""
         self._of_queries.load()
@@ -112,6 +116,10 @@ class TextEncoder:
             self.normalise,
             *(["library"] if self._by_library else []),
         )
+
+    @property
+    def libraries(self) -> tuple[str, ...]:
+        return *self._files.libraries, *(["sentence-transformers"] if self._by_library else [])
 
     def encode(self, texts: Sequence[str]) -> Float32:
         """One vector a text."""

@@ -26,6 +26,11 @@ class ModelFiles:
     graph: Path | None
     words: Path
 
+    @property
+    def libraries(self) -> tuple[str, ...]:
+        """What the model runs on."""
+        return ("torch", "transformers", "tokenizers") if self.graph is None else ("onnxruntime", "tokenizers")
+
     def longest_text(self, asked: int | None) -> int:
         """How many tokens the model takes: as asked, or what its own files say."""
         config = read_json(self.folder / "config.json")

@@ -70,12 +70,17 @@ class SparseModel(Described):
             return self.of_documents
         return SparseEncoder(find_model(self.query_model, tokenizer=self.tokenizer), self)
 
+    @property
+    def libraries(self) -> tuple[str, ...]:
+        return *self.of_documents.libraries, *self.of_queries.libraries
+
 
 class SparseEncoder:
     """One model folder as a function from texts to weights."""
 
     def __init__(self, files: ModelFiles, options: SparseModel) -> None:
         self._files = files
+        self.libraries = files.libraries
         self.kind = options.kind
         self._options = options
         self.tokenizer = Tokenizer.from_folder(files.words, files.longest_text(options.max_length))

@@ -12,7 +12,7 @@ from surecut.system.collection import Queries
 from surecut.system.models.encoder import BiEncoder
 from surecut.system.texts import TextStore
 from surecut.system.topk import Hits
-from surecut.system.vectors import Vectors, document_vectors, inner_products
+from surecut.system.vectors import Vectors, document_vectors, encode_documents, inner_products
 from surecut.watching import SILENT, Watch
 
 
@@ -32,7 +32,7 @@ class BiEncoderReranker(BiEncoder):
         """Every query can be scored."""
 
     def prepare(self, documents: TextStore, watch: Watch = SILENT, runner: Runner = LOCAL) -> None:
-        document_vectors(self, documents, watch, runner)
+        encode_documents(self, documents, watch, runner)
 
     def load(self, documents: TextStore) -> None:
         self._vectors = document_vectors(self, documents)

@@ -9,7 +9,6 @@ import numpy as np
 
 from surecut.arrays import Array, Float64
 from surecut.errors import InputError, Unscorable
-from surecut.runners import LOCAL, Runner
 from surecut.system.cache import digest
 from surecut.system.collection import Queries
 from surecut.system.describing import Described
@@ -19,7 +18,6 @@ from surecut.system.models.onnx import OnnxModel
 from surecut.system.models.tokens import Batch, Tokenizer, Tokens
 from surecut.system.texts import TextStore
 from surecut.system.topk import Hits
-from surecut.watching import SILENT, Watch
 
 Output = Literal["auto", "logit", "probability", "log-probability", "second-logit"]
 
@@ -52,12 +50,13 @@ class CrossEncoder(Described):
     def fingerprint(self) -> str:
         return digest("cross-encoder", self._files.fingerprint(), self._tokenizer.max_length, self.score)
 
+    @property
+    def libraries(self) -> tuple[str, ...]:
+        return self._files.libraries
+
     def refuse_queries(self, queries: Queries) -> None:
         """Only documents are cut, so a query must leave room for one."""
         self._tokenizer.refuse_long_queries(queries.texts)
-
-    def prepare(self, documents: TextStore, watch: Watch = SILENT, runner: Runner = LOCAL) -> None:
-        """Nothing is computed of documents alone."""
 
     def load(self, documents: TextStore | None = None) -> None:
         """Load the model, whatever the documents are."""

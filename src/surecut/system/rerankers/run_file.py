@@ -7,12 +7,10 @@ import numpy as np
 
 from surecut.arrays import Float64, Int64
 from surecut.errors import InputError
-from surecut.runners import LOCAL, Runner
 from surecut.system.collection import Queries
 from surecut.system.runs import RunFile
 from surecut.system.texts import TextStore
 from surecut.system.topk import Hits
-from surecut.watching import SILENT, Watch
 
 
 @dataclass
@@ -24,9 +22,6 @@ class RunReranker(RunFile):
 
     def refuse_queries(self, queries: Queries) -> None:
         """Every query can be scored."""
-
-    def prepare(self, documents: TextStore, watch: Watch = SILENT, runner: Runner = LOCAL) -> None:
-        """Nothing is computed of documents alone."""
 
     def load(self, documents: TextStore) -> None:
         self.read(documents)

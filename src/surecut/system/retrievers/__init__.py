@@ -1,8 +1,6 @@
 """Retrievers: index a collection once, then find the best k documents for a query."""
 
 from collections.abc import Mapping
-from contextlib import suppress
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Protocol
 
@@ -10,6 +8,7 @@ from surecut.runners import LOCAL, Runner
 from surecut.system.cache import built, digest, intact
 from surecut.system.collection import Queries
 from surecut.system.isolating import Failure
+from surecut.system.libraries import versions
 from surecut.system.retrievers.bm25 import BM25
 from surecut.system.retrievers.dense import Dense
 from surecut.system.retrievers.run_file import RunRetriever
@@ -25,6 +24,10 @@ class Retriever(Protocol):
     @property
     def fingerprint(self) -> str:
         """A hash over everything that its scores depend on, but the documents."""
+        ...
+
+    def prepare(self, documents: TextStore, watch: Watch = SILENT, runner: Runner = LOCAL) -> None:
+        """Whatever an index needs of all documents that others need too, if it is not there."""
         ...
 
     def index(self, documents: TextStore, folder: Path, watch: Watch = SILENT, runner: Runner = LOCAL) -> None:
@@ -54,6 +57,7 @@ RETRIEVERS: Mapping[str, type] = {
 
 
 _FORMAT = 1  # of the indexes on disk
+_LIBRARIES = ("bm25s", "PyStemmer", "faiss-cpu")  # another version of what wrote an index builds it again
 
 
 def indexed(retriever: Retriever, documents: TextStore, watch: Watch = SILENT, runner: Runner = LOCAL) -> Path:
@@ -62,7 +66,8 @@ def indexed(retriever: Retriever, documents: TextStore, watch: Watch = SILENT, r
     def build(folder: Path) -> None:
         retriever.index(documents, folder, watch, runner)
 
-    return built("indexes", digest(_FORMAT, _libraries(), retriever.fingerprint, documents.fingerprint), build)
+    retriever.prepare(documents, watch, runner)
+    return built("indexes", digest(_FORMAT, versions(_LIBRARIES), retriever.fingerprint, documents.fingerprint), build)
 
 
 def ready(retriever: Retriever, documents: TextStore, watch: Watch = SILENT) -> None:
@@ -74,12 +79,3 @@ def take_up(retriever: Retriever, folder: Path, documents: TextStore) -> None:
     """Load an index that is there; one that is damaged is named."""
     with intact(folder):
         retriever.load(folder, documents)
-
-
-def _libraries() -> dict[str, str]:
-    """Versions that an index on disk may depend on: another one builds it again."""
-    found = {}
-    for name in ("bm25s", "PyStemmer", "faiss-cpu"):
-        with suppress(PackageNotFoundError):
-            found[name] = version(name)
-    return found

@@ -45,6 +45,10 @@ class BM25(Described):
     def fingerprint(self) -> str:
         return digest("bm25", "lucene", self.k1, self.b, self.stemmer, self.stopwords)
 
+    @property
+    def libraries(self) -> tuple[str, ...]:
+        return "bm25s", "PyStemmer"
+
     def index(self, documents: TextStore, folder: Path, watch: Watch = SILENT, runner: Runner = LOCAL) -> None:
         """The texts are streamed once; what stays in memory is a number a word."""
         bm25s = needed("bm25s", "bm25")

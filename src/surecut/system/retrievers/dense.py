@@ -13,11 +13,11 @@ from surecut.runners import LOCAL, Runner
 from surecut.runners.threads import cores
 from surecut.system.cache import digest
 from surecut.system.collection import Queries
-from surecut.system.isolating import Failure, failed_documents
+from surecut.system.isolating import Failure, failed_documents, keep_reasons, read_reasons
 from surecut.system.models.encoder import BiEncoder
 from surecut.system.texts import TextStore
 from surecut.system.topk import Hits, best, ranked
-from surecut.system.vectors import document_vectors, inner_products
+from surecut.system.vectors import document_vectors, encode_documents, inner_products
 from surecut.watching import SILENT, Watch
 
 _ROWS = 262_144  # documents compared at a time, so that memory does not grow with the collection
@@ -49,11 +49,20 @@ class Dense(BiEncoder):
         graph = [self.neighbours, self.ef_construction, self.ef_search] if self.search_by == "hnsw" else []
         return digest("dense", self.encoder_fingerprint, self.search_by, graph)
 
+    @property
+    def libraries(self) -> tuple[str, ...]:
+        return *super().libraries, "faiss-cpu"
+
+    def prepare(self, documents: TextStore, watch: Watch = SILENT, runner: Runner = LOCAL) -> None:
+        """Encode the documents; vectors are shared with whoever uses the same encoder."""
+        encode_documents(self, documents, watch, runner)
+
     def index(self, documents: TextStore, folder: Path, watch: Watch = SILENT, runner: Runner = LOCAL) -> None:
-        """Encode the documents (vectors are shared with whoever uses the same encoder), then link them if asked."""
-        vectors = document_vectors(self, documents, watch, runner).rows
+        """Link the vectors if asked, and note which documents have none."""
+        vectors = document_vectors(self, documents)
+        keep_reasons(folder, range(len(documents)), vectors.reasons)
         if self.search_by == "hnsw":
-            graph = self._linked(vectors, watch)
+            graph = self._linked(vectors.rows, watch)
             try:
                 needed("faiss", "faiss").write_index(graph, str(folder / _GRAPH))
             except RuntimeError as error:  # what faiss raises when a disk is full
@@ -75,11 +84,13 @@ class Dense(BiEncoder):
         return graph
 
     def failures(self, documents: TextStore, folder: Path) -> list[Failure]:
-        return failed_documents(document_vectors(self, documents).reasons, documents)
+        return failed_documents(read_reasons(folder), documents)
 
     def load(self, folder: Path, documents: TextStore) -> None:
         self._ties = documents.tie_order
         vectors = document_vectors(self, documents)
+        if vectors.reasons != read_reasons(folder):
+            raise ValueError("it was made of other vectors")
         self._vectors, self._failed = vectors.rows, vectors.failed
         self.load_models()
         if self.search_by == "hnsw":
