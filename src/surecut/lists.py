@@ -6,6 +6,7 @@ divided, on who computed a piece or on which was ready first.
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol, Self, TypeVar
 
 import numpy as np
@@ -94,3 +95,8 @@ def by_id(data: Lists) -> Int64:
 def as_it_is(data: "Candidates") -> "Candidates":
     """A piece itself, for `map`."""
     return data
+
+
+def without_ids(data: "Candidates") -> "Candidates":
+    """A piece without its document ids, which take most of the memory."""
+    return replace(data, doc_ids=None)

@@ -16,7 +16,7 @@ from surecut.io.roster import Roster
 from surecut.io.spooling import spooled
 from surecut.joining import joined
 from surecut.judgements import Judgements
-from surecut.lists import as_it_is
+from surecut.lists import as_it_is, without_ids
 from surecut.memory import refuse_beyond_memory
 from surecut.runners import LOCAL, Runner
 from surecut.watching import SILENT, Watch
@@ -133,7 +133,7 @@ class ScoreTable:
 
     def at_hand(self) -> Candidates:
         """All lists at once, without document ids, in files that are mapped into memory (see `Lists`)."""
-        return replace(spooled(self.map(as_it_is)), system=dict(self.system), depth=self.depth)
+        return replace(spooled(self.map(without_ids)), system=dict(self.system), depth=self.depth)
 
     def _cut(self, lengths: Int64) -> Int64:
         depths = [depth for depth in (self.limit, self.shortened) if depth is not None]

@@ -47,7 +47,7 @@ class Spool:
 
 
 def spooled(pieces: Iterable[Candidates]) -> Candidates:
-    """Pieces one after the other, without document ids; the columns with a number for every row are mapped."""
+    """Pieces one after the other, which have no document ids; the columns with a number for every row are mapped."""
     retriever, reranker, grades = Spool(), Spool(), Spool()
     small = [
         replace(
@@ -55,7 +55,6 @@ def spooled(pieces: Iterable[Candidates]) -> Candidates:
             retriever=retriever.put(piece.retriever),
             reranker=None if piece.reranker is None else reranker.put(piece.reranker),
             grades=grades.put(piece.grades),
-            doc_ids=None,
         )
         for piece in pieces
     ]

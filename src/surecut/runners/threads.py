@@ -12,7 +12,7 @@ from surecut.errors import InputError
 T = TypeVar("T")
 _SPARE = 1  # while one waits for the interpreter, no core is idle
 _MOST = 16  # unless asked for more: each holds what it is at in memory
-_AHEAD = 2  # items a thread that are waiting or done, beside the one it is at
+_AHEAD = 2  # items a thread that are waiting or done, with the one it is at
 
 
 THREADS = "SURECUT_THREADS"
