@@ -19,7 +19,7 @@ FAULTS = (
     "none, on two nodes",
     "one of two nodes killed at half",
     "driver killed at half, called again",
-    "disk full in the middle, then room again (no Ray)",
+    "disk full early, then room again (no Ray)",
 )
 
 

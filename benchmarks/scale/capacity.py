@@ -164,7 +164,8 @@ def _next(found: Findings, unit: Unit) -> list[str]:
         f"- **Calibrating.** Decoding the Parquet files is {reading.seconds / pieces.seconds:.0%} of the time on one "
         "machine, and document ids are most of it. Ray divides that over nodes; what cannot be divided is the walk, "
         "which needs every query's change points in one place in the pre-registered order: "
-        f"{unit.query_bytes:,.0f} bytes a query here, so that a machine with {room / _GB:.0f} GB ends at about "
+        f"{unit.query_bytes:,.0f} bytes a query here (for RR@10; fitting a fusion weight takes 103 numbers more for "
+        f"each query that tunes), so that a machine with {room / _GB:.0f} GB ends at about "
         f"{most / _MILLION:,.0f} million queries.",
         "- **Judgements** are read at once, and so is the column of query ids; both are small beside the lists.",
         f"- **After pruning**, retrieval. A BM25 search of {PASSAGES / _MILLION:.1f} million passages, taken to grow "

@@ -111,6 +111,6 @@ def _full_disk(folder: Path, whole: Path, undisturbed: float) -> Fault:
         seconds = time.perf_counter() - start
         same = process.returncode == 0 and not tables_differ(folder / "t", whole)
         said_last = said[-1].replace(str(folder), "scores") if said else ""
-        return Fault("disk full in the middle, then room again (no Ray)", seconds, undisturbed, same, said_last)
+        return Fault("disk full early, then room again (no Ray)", seconds, undisturbed, same, said_last)
     finally:
         subprocess.run(["umount", str(folder)], check=True)

@@ -129,31 +129,8 @@ def calibrated(choices: Choices, data: Lists, tune: Lists | None, declared: AnyM
 
 def certificate(choices: Choices, folds: Folds, fitted: Fitted, prepared: Prepared, decision: Decision) -> Certificate:
     """Write down what was found."""
-    data, curves = prepared.data, prepared.curves
-    kept = prepared.kept(decision.threshold, choices)
-    measured = curves.at(decision.threshold)
     abstained = decision.status == "abstained"
-    lengths, scale = data.lengths, prepared.scale
-    empty = int(np.sum(lengths == 0))
-    if abstained and prepared.capped:  # nothing is certified, so nothing is pruned
-        kept, measured = lengths, curves.full
-    calibration = {
-        "queries": len(data),
-        "units": len(curves),
-        "candidates": int(lengths.sum()),
-        "fingerprint": prepared.fingerprint,
-        "shortest_list": int(lengths[lengths > 0].min(initial=int(lengths.max()))),
-        "longest_list": int(lengths.max()),
-        "scores": None if scale is None else scale.to_json(),
-        "mean_candidates": float(lengths.mean()),
-        "mean_full": float(curves.full.mean()),
-        "mean_pruned": float(measured.mean()),
-        "mean_loss_only": float(np.maximum(curves.full - measured, 0.0).mean()),
-        "mean_kept": float(kept.mean()),
-        "kept_quantiles": quantiles(kept),
-        **({"empty_lists": empty} if empty else {}),
-        **({"look": choices.look} if choices.look else {}),
-    }
+    calibration = _calibrated_on(choices, prepared, decision)
     advice = _advice(choices, fitted, prepared) if abstained else None
     return Certificate(
         status=decision.status,
@@ -174,7 +151,7 @@ def certificate(choices: Choices, folds: Folds, fitted: Fitted, prepared: Prepar
         tail=choices.tail,
         min_keep=choices.min_keep,
         max_keep=None if abstained else choices.max_keep,
-        depth=depth_of(data),
+        depth=depth_of(prepared.data),
         fusion={"beta": fitted.beta, "fitted": choices.fusion == "fit"},
         test=choices.test.name,
         procedure=choices.procedure,
@@ -182,10 +159,36 @@ def certificate(choices: Choices, folds: Folds, fitted: Fitted, prepared: Prepar
         tune=folds.to_json(fitted.purposes),
         assumptions=[*ASSUMPTIONS, *((looks_in_words(choices.look),) if choices.look else ())],
         calibration=calibration,
-        system=dict(data.system),
+        system=dict(prepared.data.system),
         relaxed=decision.relaxed,
         advice=advice,
     )
+
+
+def _calibrated_on(choices: Choices, prepared: Prepared, decision: Decision) -> dict[str, Any]:
+    """The queries that certify, in numbers: the whole lists, and what the threshold leaves of them."""
+    data, curves, lengths, scale = prepared.data, prepared.curves, prepared.data.lengths, prepared.scale
+    kept, measured = prepared.kept(decision.threshold, choices), curves.at(decision.threshold)
+    empty = int(np.sum(lengths == 0))
+    if decision.status == "abstained" and prepared.capped:  # nothing is certified, so nothing is pruned
+        kept, measured = lengths, curves.full
+    return {
+        "queries": len(data),
+        "units": len(curves),
+        "candidates": int(lengths.sum()),
+        "fingerprint": prepared.fingerprint,
+        "shortest_list": int(lengths[lengths > 0].min(initial=int(lengths.max()))),
+        "longest_list": int(lengths.max()),
+        "scores": None if scale is None else scale.to_json(),
+        "mean_candidates": float(lengths.mean()),
+        "mean_full": float(curves.full.mean()),
+        "mean_pruned": float(measured.mean()),
+        "mean_loss_only": float(np.maximum(curves.full - measured, 0.0).mean()),
+        "mean_kept": float(kept.mean()),
+        "kept_quantiles": quantiles(kept),
+        **({"empty_lists": empty} if empty else {}),
+        **({"look": choices.look} if choices.look else {}),
+    }
 
 
 def quantiles(kept: Int64) -> dict[str, int]:

@@ -38,7 +38,8 @@ def attempted(work: Callable[[Any], Any], item: Any, folder: str) -> Any:
         return work(item)
     except OSError as error:
         where = f"{error.filename or folder}: {error.strerror or error}, on {socket.gethostname()}"
-        return _Raised(InputError(f"{where}: every node needs the same files under the same names"))
+        cure = "" if error.filename is None else ": every node needs the same files under the same names"
+        return _Raised(InputError(f"{where}{cure}"))
     except InputError as error:
         return _Raised(error)
     except Exception as error:
