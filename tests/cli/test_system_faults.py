@@ -51,6 +51,14 @@ def first_query(text):
     return change
 
 
+def every_query(text):
+    def change():
+        asked = [json.loads(line) for line in Path("data/queries.jsonl").read_text().splitlines()]
+        write_lines(Path("data/queries.jsonl"), [{**each, "text": text} for each in asked])
+
+    return change
+
+
 def spoilt_zip():
     with zipfile.ZipFile("data.zip", "w") as archive:
         archive.write("data/corpus.jsonl", "corpus.jsonl")
@@ -104,10 +112,10 @@ CASES = {
         SCORE,
         ["document 'd", "more than the 16 tokens", 'long_documents = "cut"'],
     ),
-    "query too long": (
-        lambda: (first_query("balak " * 20)(), recipe_with('"./cross"', '"./cross"\nmax_length = 16')()),
+    "every query too long": (
+        lambda: (every_query("balak " * 20)(), recipe_with('"./cross"', '"./cross"\nmax_length = 16')()),
         SCORE,
-        ["the query 'balak balak", "23 tokens and the model takes 16"],
+        ["surecut: query 'q", "23 tokens and the model takes 16"],
     ),
     "malformed document": (append("data/corpus.jsonl", '{"_id": \n'), SCORE, ["corpus.jsonl, line 301: not JSON"]),
     "repeated document": (

@@ -189,7 +189,7 @@ def test_more_workers_than_there_is_room_for_are_not_waited_for(ray, monkeypatch
 
 
 def test_queries_are_divided_and_joined_as_if_they_had_never_been():
-    scorer = Scorer(None, Queries([f"q{number}" for number in range(8)], [""] * 8), None, None, [])
+    scorer = Scorer(None, Queries([f"q{number}" for number in range(8)], [""] * 8), None, None, [], {})
     task = Task(range(8), range(2, 7))
     parts = [part for half in scorer.divided(task) for part in scorer.divided(half)]
     assert [part.queries for part in parts] == [range(2, 3), range(3, 4), range(4, 5), range(5, 7)]
@@ -289,11 +289,12 @@ def test_a_host_is_reached_without_its_brackets(monkeypatch, address):
     assert asked == [(address.removesuffix(":6379").strip("[]"), 6379)] * 2
 
 
-def test_a_client_is_told_to_go_to_a_node(monkeypatch):
+@pytest.mark.parametrize("address", ["ray://head:10001", "http://head:6379", "localhost", "local", "head:"])
+def test_what_is_no_address_of_a_head_is_called_that(monkeypatch, address):
     there = SimpleNamespace(is_initialized=lambda: False)
     monkeypatch.setattr(connecting, "needed", lambda *_: there)
-    with pytest.raises(sc.InputError, match=r"'ray://head:10001' is not the address of a head, .* HOST:PORT"):
-        connecting.connected("ray://head:10001")
+    with pytest.raises(sc.InputError, match=rf"'{address}' is not the address of a head, .* HOST:PORT"):
+        connecting.connected(address)
 
 
 def test_a_process_has_one_cluster(ray):

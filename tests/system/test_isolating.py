@@ -109,4 +109,5 @@ def test_some_places_from_all_over(count, most):
 def test_a_failure_reads_as_a_sentence():
     assert str(Failure("q1", "d2", "gave nan")) == "query 'q1', document 'd2': gave nan"
     assert str(Failure(None, "d2", "gave nan")) == "document 'd2': gave nan"
+    assert str(Failure("q1", None, "first line\n  second\tline")) == "query 'q1': first line second line"
     assert Failure("q1", None, "no").to_json() == {"query_id": "q1", "doc_id": None, "reason": "no"}

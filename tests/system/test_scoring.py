@@ -206,15 +206,34 @@ def test_a_folder_that_cannot_be_written_to_is_named(recipe):
         score(read_recipe(recipe()), Path("/proc"))
 
 
-def test_a_query_too_long_for_the_model_is_refused_before_anything_is_scored(recipe, models, tmp_path):
-    folder = write_beir(tmp_path / "data", queries=30, documents=20)
-    asked = [json.loads(line) for line in (folder / "queries.jsonl").read_text().splitlines()]
-    write_lines(folder / "queries.jsonl", [*asked[:-1], {**asked[-1], "text": "balak " * 100}])
-    section = f'kind = "cross-encoder"\nmodel = "{models.cross}"\nmax_length = 64'
-    path = recipe(collection='beir = "data"', depth=5, reranker=section)
-    with pytest.raises(InputError, match=r"alone has 10[0-9] tokens and the model takes 64"):
-        score(read_recipe(path), tmp_path / "t")
-    assert not list((tmp_path / "t").iterdir())
+@pytest.fixture
+def too_long(recipe, models, tmp_path):
+    """A recipe with queries of which some are too long for the reranker."""
+
+    def written(*names):
+        folder = write_beir(tmp_path / "data", queries=30, documents=20)
+        asked = [json.loads(line) for line in (folder / "queries.jsonl").read_text().splitlines()]
+        texts = [each["text"] + " balak" * 100 if each["_id"] in names else each["text"] for each in asked]
+        write_lines(folder / "queries.jsonl", [{**each, "text": text} for each, text in zip(asked, texts, strict=True)])
+        section = f'kind = "cross-encoder"\nmodel = "{models.cross}"\nmax_length = 64'
+        return recipe(collection='beir = "data"', depth=5, reranker=section)
+
+    return written
+
+
+@pytest.mark.parametrize("long", [("q3",), ("q0", "q1", "q29")], ids=str)
+def test_a_query_too_long_for_the_model_is_named_and_does_not_stop_the_job(too_long, tmp_path, long):
+    report = score(in_small_blocks(too_long(*long)), tmp_path / "t")
+    assert sorted((each.query_id, each.doc_id) for each in report.failures) == sorted((name, None) for name in long)
+    assert all("tokens and the model takes 64" in each.reason for each in report.failures)
+    rows = pl.read_parquet(tmp_path / "t" / "candidates" / "*.parquet")
+    assert set(rows.filter(pl.col("reranker").is_null())["query_id"]) == set(long)
+    assert rows.filter(pl.col("query_id").is_in(long))["retriever"].null_count() == 0
+
+
+def test_a_model_that_is_too_small_for_every_query_ends_the_job(too_long, tmp_path):
+    with pytest.raises(InputError, match=r"^query 'q\d+': the query '.*' alone has \d+ tokens and the model takes 64"):
+        score(read_recipe(too_long(*(f"q{number}" for number in range(30)))), tmp_path / "t")
 
 
 def test_queries_that_are_not_in_the_table_are_counted(recipe, tmp_path):

@@ -141,7 +141,7 @@ def read_meta(folder: str | Path) -> dict[str, Any]:
     if not path.exists():
         return {}
     meta = parse_json(read_document(path, LARGEST_DESCRIPTION), path)
-    if isinstance(meta, dict) and all(isinstance(meta.get(name, kind()), kind) for name, kind in _DESCRIBED.items()):
+    if isinstance(meta, dict) and all(type(meta.get(name, kind())) is kind for name, kind in _DESCRIBED.items()):
         return meta
     raise InputError(f"{path}: not the meta.json of a score table")
 

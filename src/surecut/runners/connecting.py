@@ -17,7 +17,7 @@ from surecut.errors import InputError
 from surecut.extras import needed
 from surecut.signals import WORDS, status_of
 
-KEPT = "what was done is kept: the same command goes on where it was"
+AGAIN = "the same command can be called again (surecut score goes on where it was)"
 _STDERR = 2
 _PATIENCE = 10.0  # seconds, for an answer
 _LONGEST_START = 180.0  # seconds; Ray itself has no end of waiting for a head that it cannot reach
@@ -46,7 +46,7 @@ def connected(address: str | None) -> Any:
     if ray.is_initialized():
         _refuse_another(ray, address)
         return ray
-    _refuse_clients(address)
+    _refuse_others(address)
     local = {} if address else {"include_dashboard": False, "_node_ip_address": "127.0.0.1"}
     answered = _refuse_nobody(address)
     try:
@@ -155,7 +155,7 @@ def _watch_head(ray: Any) -> None:
             continue
         missing_since = missing_since or time.monotonic()
         if time.monotonic() - missing_since > _WITHOUT_HEAD and _is_connected_to(ray, head):
-            _end(f"the head of the Ray cluster at '{head}' is gone; {KEPT}")
+            _end(f"the head of the Ray cluster at '{head}' is gone; {AGAIN}")
 
 
 def _is_connected_to(ray: Any, head: str) -> bool:
@@ -186,7 +186,7 @@ def _end(words: str, stderr: int = _STDERR, status: int = _FAILED) -> NoReturn:
 
 def _refuse_nobody(address: str | None) -> bool:
     """Say at once that nobody answers there, for which Ray itself would wait for minutes; does somebody for certain?"""
-    if address is None or not address.rpartition(":")[2].isdecimal():
+    if address in (None, "auto"):
         return False
     try:
         socket.create_connection(_place(address), timeout=_PATIENCE).close()
@@ -195,12 +195,12 @@ def _refuse_nobody(address: str | None) -> bool:
     return True
 
 
-def _refuse_clients(address: str | None) -> None:
+def _refuse_others(address: str | None) -> None:
     """With ray:// the head is not reached itself, so that nobody could tell whether it is still there."""
-    if address is not None and "://" in address:
+    if address not in (None, "auto") and ("://" in address or not address.rpartition(":")[2].isdecimal()):
         raise InputError(
-            f"'{address}' is not the address of a head, which is HOST:PORT (6379 if nobody chose another): call "
-            "surecut on a node of the cluster, with the address auto"
+            f"'{address}' is not the address of a head, which is HOST:PORT (6379 if nobody chose another), or auto on "
+            "a node of its cluster"
         )
 
 

@@ -20,7 +20,7 @@ from surecut.errors import InputError
 from surecut.extras import needed
 from surecut.runners import Worker
 from surecut.runners.attempts import Actor, attempted, ledger_in, unwrapped
-from surecut.runners.connecting import KEPT, connected, room_for
+from surecut.runners.connecting import AGAIN, connected, room_for
 from surecut.runners.threads import THREADS
 from surecut.watching import SILENT, Watch
 
@@ -174,5 +174,5 @@ def _crashes_in_words(ray: Any) -> Iterator[None]:
         reason = next((line for line in str(error).splitlines() if line.strip()), type(error).__name__)
         raise InputError(
             f"Ray gave up ({reason[:300]}): is there room for the workers, with their memory and GPUs, and has every "
-            f"node surecut with the same extras? ({KEPT})"
+            f"node surecut with the same extras? ({AGAIN})"
         ) from None

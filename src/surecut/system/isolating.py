@@ -34,7 +34,7 @@ class Failure:
 
     def __str__(self) -> str:
         named = [f"{what} '{each}'" for what, each in (("query", self.query_id), ("document", self.doc_id)) if each]
-        return f"{', '.join(named)}: {self.reason}"
+        return f"{', '.join(named)}: {' '.join(self.reason.split())}"
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,6 +1,6 @@
 """The second stage: blocks of queries with what was found for them, reranked wherever that is."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from surecut.arrays import Int64
-from surecut.errors import Unscorable
+from surecut.errors import InputError, Unscorable
 from surecut.system.collection import Queries
 from surecut.system.isolating import (
     Failure,
@@ -57,11 +57,12 @@ class Scorer:
     documents: Path
     found: Path
     groups: Sequence[range]  # of all queries; those of which all blocks were there need not have been searched for
+    refused: Mapping[int, str]  # queries that the reranker cannot take, and why
 
     def __call__(self) -> "Scoring":
         documents = TextStore(self.documents)
         self.reranker.load(documents)
-        return Scoring(self.reranker, self.queries, documents, self.found, self.groups)
+        return Scoring(self, documents)
 
     def divided(self, task: Task) -> list[Task]:
         return [replace(task, queries=part) for part in halves(task.queries)]
@@ -79,27 +80,28 @@ class Scorer:
 class Scoring:
     """The reranker, ready."""
 
-    def __init__(
-        self, reranker: Reranker, queries: Queries, documents: TextStore, found: Path, groups: Sequence[range]
-    ) -> None:
-        self._reranker, self._queries, self._documents = reranker, queries, documents
-        self._folder, self._groups = found, groups
-        self._found = lru_cache(_GROUPS_HELD)(lambda group: Found.load(found, group))
+    def __init__(self, given: Scorer, documents: TextStore) -> None:
+        self._reranker, self._queries, self._documents = given.reranker, given.queries, documents
+        self._folder, self._groups, self._refused = given.found, given.groups, given.refused
+        self._found = lru_cache(_GROUPS_HELD)(lambda group: Found.load(given.found, group))
 
     def __call__(self, task: Task) -> Scored:
         found = self._found(task.group).about(task.queries)
         pairs = Pairs(self._queries[task.queries.start : task.queries.stop], found.hits)
+        refused = {number: self._refused[number] for number in task.queries if number in self._refused}
+        askable = np.array([number not in refused for number in task.queries])
         before = self._reranker.cut
-        scored = self._rerank(pairs)
+        scored = self._rerank(pairs, np.flatnonzero(askable[pairs.owners]))
         cut = self._reranker.cut - before
         first, last = pairs.queries.ids[0], pairs.queries.ids[-1]
         refuse_hopeless(
             scored,
-            lambda pair: bool(self._rerank(pairs.some(np.array([pair]))).made),
+            lambda pair: bool(self._rerank(pairs, np.array([pair])).made),
             self.alive,
             f"queries '{first}' to '{last}'",
         )
-        failures = [Failure(self._queries.ids[number], None, reason) for number, reason in found.reasons.items()]
+        whole = sorted((refused | found.reasons).items())
+        failures = [Failure(self._queries.ids[number], None, reason) for number, reason in whole]
         failures += [
             Failure(pairs.queries.ids[pairs.owners[pair]], self._documents.ids[int(pairs.numbers[pair])], reason)
             for pair, reason in sorted(scored.reasons.items())
@@ -113,7 +115,7 @@ class Scoring:
         """Can a query be scored, with a few of what was found for it, and of all documents?"""
         numbers = np.unique(np.concatenate((self._few_found(number), spread(len(self._documents), _FEW))))
         tried = Hits(numbers, np.zeros(numbers.size, dtype=np.float32))
-        return bool(self._rerank(Pairs(self._queries[number : number + 1], [tried])).made)
+        return bool(self._rerank(Pairs(self._queries[number : number + 1], [tried]), np.arange(numbers.size)).made)
 
     def _few_found(self, number: int) -> Int64:
         group = next(each for each in self._groups if number in each)
@@ -121,17 +123,18 @@ class Scoring:
             return np.empty(0, dtype=np.int64)
         return self._found(group).about(range(number, number + 1)).hits[0].documents[:_FEW]
 
-    def _rerank(self, pairs: "Pairs") -> Isolated[float]:
-        """A score for each candidate, one after the other, but for those that the reranker fails on."""
+    def _rerank(self, pairs: "Pairs", asked: Int64) -> Isolated[float]:
+        """A score for each candidate at some places, but for those that the reranker fails on."""
 
         def rerank(places: Int64) -> list[float]:
-            some = pairs.some(places)
+            some = pairs.some(asked[places])
             return self._scores(some.queries, some.hits)
 
-        found = isolate(rerank, pairs.owners.size)
-        unknown = [pair for pair, score in found.made.items() if np.isnan(score)]
-        scores = {pair: score for pair, score in found.made.items() if not np.isnan(score)}
-        return Isolated(scores, {**dict.fromkeys(unknown, _UNKNOWN), **found.reasons})
+        found, at = isolate(rerank, asked.size), asked.tolist()
+        reasons = {at[place]: reason for place, reason in found.reasons.items()}
+        unknown = {at[place]: _UNKNOWN for place, score in found.made.items() if np.isnan(score)}
+        scores = {at[place]: score for place, score in found.made.items() if not np.isnan(score)}
+        return Isolated(scores, unknown | reasons)
 
     def _scores(self, queries: Queries, hits: Sequence[Hits]) -> list[float]:
         """What the reranker gives, once it is clear that it is a number for each candidate; nan where it is none."""
@@ -157,6 +160,23 @@ class Scoring:
                 "reranker": pl.Series(scores, dtype=pl.Float64).fill_nan(None),
             }
         )
+
+
+def refused_queries(reranker: Reranker, queries: Queries) -> dict[int, str]:
+    """Queries that the reranker cannot take, whatever is found for them, and why; it is an error if it takes none."""
+
+    def ask(places: Int64) -> list[int]:
+        asked = Queries([queries.ids[place] for place in places], [queries.texts[place] for place in places])
+        try:
+            reranker.refuse_queries(asked)
+        except InputError as error:
+            raise Unscorable(error.sentence) from None
+        return places.tolist()  # type: ignore[no-any-return]
+
+    found = isolate(ask, len(queries))
+    if not found.made:
+        raise InputError(f"query '{queries.ids[0]}': {found.reasons[0]}")
+    return found.reasons
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,7 +19,7 @@ from surecut.system.quality import quality
 from surecut.system.recipe import Recipe, read_recipe
 from surecut.system.retrievers import indexed
 from surecut.system.runs import RunFile
-from surecut.system.scorer import Scorer, Task
+from surecut.system.scorer import Scorer, Task, refused_queries
 from surecut.system.searching import Searcher, search_groups
 from surecut.system.texts import TextStore
 from surecut.version import __version__
@@ -66,7 +66,6 @@ class Report:
 
 def _score(recipe: Recipe, folder: Path, watch: Watch, runner: Runner) -> Report:
     queries, documents = recipe.collection.queries, _documents(recipe, watch)
-    recipe.reranker.refuse_queries(queries)
     _refuse_other_judgements(recipe, documents)
     plan = _plan(recipe, queries, documents)
     libraries = versions_behind(recipe.retriever, recipe.reranker)
@@ -128,6 +127,7 @@ class _Job:
         """Score what is missing; returned is how many documents had to be cut."""
         missing, cut = self.table.missing(), 0
         if missing:
+            refused = refused_queries(self.recipe.reranker, self.queries)
             self.runner.start(self.watch)
             self.recipe.reranker.prepare(self.documents, self.watch, self.runner)
             groups = self.table.groups()
@@ -136,9 +136,8 @@ class _Job:
             self.watch.stage(
                 "scoring queries", len(self.queries), len(self.queries) - sum(len(task.queries) for task in tasks)
             )
-            scorer = Scorer(
-                self.recipe.reranker, self.queries, self.documents.folder, found, list(dict.fromkeys(groups))
-            )
+            together = list(dict.fromkeys(groups))
+            scorer = Scorer(self.recipe.reranker, self.queries, self.documents.folder, found, together, refused)
             for place, scored in self.runner.infer(scorer, tasks):
                 self.table.write(missing[place], scored.rows, scored.failures)
                 cut += scored.cut
