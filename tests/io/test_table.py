@@ -157,7 +157,9 @@ def test_a_broken_part_is_named(table):
         read_table(table)
 
 
-@pytest.mark.parametrize("content", [b"{", b"[]", b"\xff\xfe", b'{"fingerprints": 3}', b'{"parts": "x"}', b'{"parts": true}'])
+@pytest.mark.parametrize(
+    "content", [b"{", b"[]", b"\xff\xfe", b'{"fingerprints": 3}', b'{"parts": "x"}', b'{"parts": true}']
+)
 def test_a_broken_meta_file_is_named(table, content):
     (table / "meta.json").write_bytes(content)
     with pytest.raises(InputError, match=r"meta\.json"):
