@@ -5,6 +5,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Generic, TypeVar
 
@@ -18,6 +19,7 @@ from surecut.system.texts import TextStore
 T = TypeVar("T")
 _FAILED = "failed.json"
 _OTHERS = 16
+_AGAIN = 3  # of what went through: a service that is asked may miss one
 _OF_THE_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS)
 
 
@@ -104,7 +106,8 @@ def refuse_hopeless(
 
     A model, a device or a service that has gone leaves no failures behind: the next run tries all that again.
     """
-    if found.reasons and not (goes_through(next(iter(found.made))) if found.made else others()):
+    again = islice(found.made, _AGAIN)
+    if found.reasons and not (any(map(goes_through, again)) if found.made else others()):
         reason = found.reasons[min(found.reasons)]
         raise NothingGoesThrough(f"nothing goes through any more, since {since}: {reason}")
 
