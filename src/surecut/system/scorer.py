@@ -1,5 +1,6 @@
 """The second stage: blocks of queries with what was found for them, reranked wherever that is."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
@@ -132,8 +133,8 @@ class Scoring:
 
         found, at = isolate(rerank, asked.size), asked.tolist()
         reasons = {at[place]: reason for place, reason in found.reasons.items()}
-        unknown = {at[place]: _UNKNOWN for place, score in found.made.items() if np.isnan(score)}
-        scores = {at[place]: score for place, score in found.made.items() if not np.isnan(score)}
+        unknown = {at[place]: _UNKNOWN for place, score in found.made.items() if math.isnan(score)}
+        scores = {at[place]: score for place, score in found.made.items() if not math.isnan(score)}
         return Isolated(scores, unknown | reasons)
 
     def _scores(self, queries: Queries, hits: Sequence[Hits]) -> list[float]:
