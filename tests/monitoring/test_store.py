@@ -213,6 +213,15 @@ def test_rows_that_are_damaged_are_said_to_be(certificate, system, tmp_path, dam
         use(monitor)
 
 
+@pytest.mark.parametrize("damage", ["DELETE FROM surecut_store", "INSERT INTO surecut_store VALUES ('x')"])
+def test_a_version_that_is_none_is_damaged(certificate, tmp_path, damage):
+    Monitor(certificate, tmp_path / "monitor.db").start(first_look=30)
+    with sqlite3.connect(tmp_path / "monitor.db") as other:
+        other.executescript(f"ALTER TABLE surecut_store RENAME TO old; CREATE TABLE surecut_store (version); {damage}")
+    with pytest.raises(StoreUnavailable, match="damaged, or not a monitor's"):
+        Store(tmp_path / "monitor.db", create=False)
+
+
 def test_a_file_that_was_taken_away_is_not_read_either(certificate, tmp_path):
     monitor = Monitor(certificate, tmp_path / "monitor.db")
     monitor.add([Feedback("a", measured=1.0, full=1.0)])

@@ -247,6 +247,8 @@ def _refuse_other_versions(connection: Connection, name: str) -> None:
     if not sa.inspect(connection).has_table(_versions.name):
         raise InputError(f"{name}: a database without a monitor in it; surecut monitor start makes one")
     found = connection.execute(sa.select(sa.func.max(_versions.c.version))).scalar_one()
+    if not isinstance(found, int):  # SQLite keeps anything in any column
+        raise StoreUnavailable(f"{name}: damaged, or not a monitor's; restore it, or begin another")
     if found > VERSION:
         raise InputError(f"{name}: made by a newer surecut (store {found}, this one reads {VERSION}): upgrade surecut")
 
